@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef LLMC_DIALECTS_TARGET_TARGETOPS_TD
+#define LLMC_DIALECTS_TARGET_TARGETOPS_TD
+
+include "dialects/Target/TargetDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Target_FamilyEnum : I32EnumAttr<"Family", "GPU family, which names the strategy", [
+    I32EnumAttrCase<"Generic", 0, "generic">, I32EnumAttrCase<"Adreno", 1, "adreno">,
+    I32EnumAttrCase<"Bifrost", 2, "bifrost">, I32EnumAttrCase<"Valhall", 3, "valhall">,
+    I32EnumAttrCase<"Cpu", 4, "cpu">, I32EnumAttrCase<"Nvidia", 5, "nvidia">]> {
+  let cppNamespace = "::llmc::target";
+  let genSpecializedAttr = 0;
+}
+
+def Target_DeviceAttr : AttrDef<TargetDialect, "Device"> {
+  let mnemonic = "device";
+  let summary = "facts about one device that passes may use; built from a description file by codegen/Targets";
+  let description = [{
+    Registers are 32-bit registers per invocation. `features` holds `f16_storage`, `f16_arithmetic`, `i8_storage`,
+    `i8_arithmetic`, `i16_arithmetic`, `int_dot`, `subgroup_arithmetic`, `subgroup_shuffle`. `quirks` holds names such as
+    `no_square_workgroups`, `no_workgroup_staging`, `clamp_tanh`. Attached to a module as `target.device`.
+  }];
+  let parameters = (ins
+    StringRefParameter<"device name">:$name,
+    EnumParameter<Target_FamilyEnum>:$family,
+    "int64_t":$subgroup_size,
+    "int64_t":$max_invocations,
+    ArrayRefParameter<"int64_t">:$max_workgroup_size,
+    ArrayRefParameter<"int64_t">:$max_workgroup_count,
+    "int64_t":$workgroup_memory_bytes,
+    "bool":$workgroup_memory_on_chip,
+    "int64_t":$registers_full_occupancy,
+    "int64_t":$registers_max,
+    "int64_t":$compute_units,
+    "int64_t":$buffer_alignment,
+    "int64_t":$max_buffer_range,
+    "int64_t":$max_allocation,
+    "int64_t":$max_push_constant_bytes,
+    "int64_t":$spirv_minor,
+    "int64_t":$vulkan_minor,
+    "int64_t":$max_unroll,
+    ArrayRefParameter<"int64_t">:$row_buckets,
+    StringRefParameter<"element type of the KV cache: f32 or f16">:$kv_type,
+    ArrayRefParameter<"::mlir::StringAttr">:$features,
+    ArrayRefParameter<"::mlir::StringAttr">:$quirks);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    /// Name of the module attribute that holds the device.
+    static ::llvm::StringRef getModuleAttrName() { return "target.device"; }
+    bool hasFeature(::llvm::StringRef feature) const;
+    bool hasQuirk(::llvm::StringRef quirk) const;
+  }];
+}
+
+#endif // LLMC_DIALECTS_TARGET_TARGETOPS_TD

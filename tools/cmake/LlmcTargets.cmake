@@ -1,0 +1,35 @@
+# Functions with keyword arguments that every folder's CMakeLists.txt uses.
+
+add_library(LlmcCompileOptions INTERFACE)
+target_include_directories(LlmcCompileOptions INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+target_compile_options(LlmcCompileOptions INTERFACE -Wall -Wextra -Wno-unused-parameter -fvisibility=hidden)
+if(LLMC_SANITIZE)
+  target_compile_options(LlmcCompileOptions INTERFACE -fsanitize=${LLMC_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(LlmcCompileOptions INTERFACE -fsanitize=${LLMC_SANITIZE})
+endif()
+
+# llmc_add_library(NAME SOURCES a.cpp … [DEPENDS targets…] [LINK libs…] [PRIVATE_LINK libs…])
+# A static library of the runtime half: no MLIR.
+function(llmc_add_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK;PRIVATE_LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC LlmcCompileOptions ${ARG_LINK} PRIVATE ${ARG_PRIVATE_LINK})
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+endfunction()
+
+# llmc_add_unittest(NAME SOURCES a_test.cpp … [LINK libs…] [LABELS l…] [ENVIRONMENT "A=B"…])
+# A GoogleTest executable; every TEST in it is one CTest test.
+function(llmc_add_unittest name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} LlmcCompileOptions GTest::gtest GTest::gtest_main)
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}" ENVIRONMENT "${ARG_ENVIRONMENT}")
+endfunction()
