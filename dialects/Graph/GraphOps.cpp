@@ -15,12 +15,15 @@ namespace llmc::graph {
 // Symbol uses
 //===----------------------------------------------------------------------===//
 
-LogicalResult LoadWeightOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  auto weight = symbolTable.lookupNearestSymbolFrom<WeightOp>(*this, getWeightAttr());
+LogicalResult
+LoadWeightOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  auto weight =
+      symbolTable.lookupNearestSymbolFrom<WeightOp>(*this, getWeightAttr());
   if (!weight)
     return emitOpError("names no weight: ") << getWeightAttr();
   if (weight.getType() != getType())
-    return emitOpError("has type ") << getType() << " but the weight has type " << weight.getType();
+    return emitOpError("has type ")
+           << getType() << " but the weight has type " << weight.getType();
   return success();
 }
 
@@ -34,23 +37,27 @@ LogicalResult KvAppendOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
 // RegionOp: graph.region (%arg = %value : type, …) config -> (types) { … }
 //===----------------------------------------------------------------------===//
 
-ParseResult RegionOp::parse(mlir::OpAsmParser &parser, mlir::OperationState &state) {
+ParseResult RegionOp::parse(mlir::OpAsmParser &parser,
+                            mlir::OperationState &state) {
   SmallVector<mlir::OpAsmParser::Argument> arguments;
   SmallVector<mlir::OpAsmParser::UnresolvedOperand> operands;
   auto parseBinding = [&]() -> ParseResult {
     auto &argument = arguments.emplace_back();
     return failure(parser.parseArgument(argument) || parser.parseEqual() ||
-                   parser.parseOperand(operands.emplace_back()) || parser.parseColonType(argument.type));
+                   parser.parseOperand(operands.emplace_back()) ||
+                   parser.parseColonType(argument.type));
   };
-  if (parser.parseCommaSeparatedList(mlir::AsmParser::Delimiter::Paren, parseBinding))
+  if (parser.parseCommaSeparatedList(mlir::AsmParser::Delimiter::Paren,
+                                     parseBinding))
     return failure();
   for (auto [argument, operand] : llvm::zip_equal(arguments, operands))
     if (parser.resolveOperand(operand, argument.type, state.operands))
       return failure();
   SmallVector<Type> results;
   if (succeeded(parser.parseOptionalArrow()) &&
-      parser.parseCommaSeparatedList(mlir::AsmParser::Delimiter::Paren,
-                                     [&] { return parser.parseType(results.emplace_back()); }))
+      parser.parseCommaSeparatedList(mlir::AsmParser::Delimiter::Paren, [&] {
+        return parser.parseType(results.emplace_back());
+      }))
     return failure();
   state.addTypes(results);
   if (parser.parseOptionalAttrDictWithKeyword(state.attributes))
@@ -60,10 +67,12 @@ ParseResult RegionOp::parse(mlir::OpAsmParser &parser, mlir::OperationState &sta
 
 void RegionOp::print(mlir::OpAsmPrinter &printer) {
   printer << " (";
-  llvm::interleaveComma(llvm::zip_equal(getBody().getArguments(), getInputs()), printer, [&](auto pair) {
-    auto [argument, value] = pair;
-    printer << argument << " = " << value << " : " << value.getType();
-  });
+  llvm::interleaveComma(llvm::zip_equal(getBody().getArguments(), getInputs()),
+                        printer, [&](auto pair) {
+                          auto [argument, value] = pair;
+                          printer << argument << " = " << value << " : "
+                                  << value.getType();
+                        });
   printer << ")";
   if (getNumResults() != 0) {
     printer << " -> (";

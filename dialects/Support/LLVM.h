@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The common names of MLIR and LLVM, imported into namespace llmc so that no file needs a using-directive.
+// The common names of MLIR and LLVM, imported into namespace llmc so that no
+// file needs a using-directive.
 
 #ifndef LLMC_DIALECTS_SUPPORT_LLVM_H
 #define LLMC_DIALECTS_SUPPORT_LLVM_H
@@ -46,7 +47,8 @@ class UnitAttr;
 class Value;
 class ValueRange;
 class VectorType;
-template <typename T> class OwningOpRef;
+template <typename T>
+class OwningOpRef;
 } // namespace mlir
 
 namespace llmc {

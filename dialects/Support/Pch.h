@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Headers that nearly every MLIR source file includes; precompiled once per build folder.
+// Headers that nearly every MLIR source file includes; precompiled once per
+// build folder.
 
 #ifndef LLMC_DIALECTS_SUPPORT_PCH_H
 #define LLMC_DIALECTS_SUPPORT_PCH_H

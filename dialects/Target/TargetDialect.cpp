@@ -23,10 +23,16 @@ void TargetDialect::initialize() {
 }
 
 static bool contains(ArrayRef<StringAttr> names, StringRef name) {
-  return llvm::any_of(names, [&](StringAttr candidate) { return candidate.getValue() == name; });
+  return llvm::any_of(names, [&](StringAttr candidate) {
+    return candidate.getValue() == name;
+  });
 }
 
-bool DeviceAttr::hasFeature(StringRef feature) const { return contains(getFeatures(), feature); }
-bool DeviceAttr::hasQuirk(StringRef quirk) const { return contains(getQuirks(), quirk); }
+bool DeviceAttr::hasFeature(StringRef feature) const {
+  return contains(getFeatures(), feature);
+}
+bool DeviceAttr::hasQuirk(StringRef quirk) const {
+  return contains(getQuirks(), quirk);
+}
 
 } // namespace llmc::target
