@@ -196,12 +196,13 @@ def Graph_SdpaOp : Graph_Op<"sdpa", [Pure]> {
   let summary = "softmax(scale * query key^T, keys after position + t hidden) value; query head h reads KV head h / group";
   let description = [{
     query [rows, heads, head dimension], key and value [keys, KV heads, head dimension], result [rows, heads, head dimension].
+    `position` is there exactly when the op is causal; without it every key is visible.
   }];
-  let arguments = (ins Graph_Tensor:$query, Graph_Tensor:$key, Graph_Tensor:$value, Graph_Scalar:$position,
-    F32Attr:$scale, UnitAttr:$causal);
+  let arguments = (ins Graph_Tensor:$query, Graph_Tensor:$key, Graph_Tensor:$value,
+    Optional<Graph_Scalar>:$position, F32Attr:$scale, UnitAttr:$causal);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = [{
-    $query `,` $key `,` $value `,` $position `scale` $scale (`causal` $causal^)? attr-dict
+    $query `,` $key `,` $value (`,` $position^)? `scale` $scale (`causal` $causal^)? attr-dict
     `:` type($query) `,` type($key) `,` type($value) `->` type($result)
   }];
 }

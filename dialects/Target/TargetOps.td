@@ -15,6 +15,12 @@ def Target_FamilyEnum : I32EnumAttr<"Family", "GPU family, which names the strat
   let genSpecializedAttr = 0;
 }
 
+// A list between brackets, which keeps the next parameter's name apart from its elements.
+class Target_ListParameter<string arrayOf> : ArrayRefParameter<arrayOf> {
+  let parser = "parseList<" # arrayOf # ">($_parser)";
+  let printer = "printList($_printer, $_self)";
+}
+
 def Target_DeviceAttr : AttrDef<TargetDialect, "Device"> {
   let mnemonic = "device";
   let summary = "facts about one device that passes may use; built from a description file by codegen/Targets";
@@ -28,8 +34,8 @@ def Target_DeviceAttr : AttrDef<TargetDialect, "Device"> {
     EnumParameter<Target_FamilyEnum>:$family,
     "int64_t":$subgroup_size,
     "int64_t":$max_invocations,
-    ArrayRefParameter<"int64_t">:$max_workgroup_size,
-    ArrayRefParameter<"int64_t">:$max_workgroup_count,
+    Target_ListParameter<"int64_t">:$max_workgroup_size,
+    Target_ListParameter<"int64_t">:$max_workgroup_count,
     "int64_t":$workgroup_memory_bytes,
     "bool":$workgroup_memory_on_chip,
     "int64_t":$registers_full_occupancy,
@@ -42,10 +48,10 @@ def Target_DeviceAttr : AttrDef<TargetDialect, "Device"> {
     "int64_t":$spirv_minor,
     "int64_t":$vulkan_minor,
     "int64_t":$max_unroll,
-    ArrayRefParameter<"int64_t">:$row_buckets,
+    Target_ListParameter<"int64_t">:$row_buckets,
     StringRefParameter<"element type of the KV cache: f32 or f16">:$kv_type,
-    ArrayRefParameter<"::mlir::StringAttr">:$features,
-    ArrayRefParameter<"::mlir::StringAttr">:$quirks);
+    Target_ListParameter<"::mlir::StringAttr">:$features,
+    Target_ListParameter<"::mlir::StringAttr">:$quirks);
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
     /// Name of the module attribute that holds the device.
