@@ -5,6 +5,7 @@
 #ifndef LLMC_DIALECTS_GRAPH_GRAPH_H
 #define LLMC_DIALECTS_GRAPH_GRAPH_H
 
+#include "dialects/Graph/GraphEnums.h"
 #include "dialects/Support/LLVM.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -19,7 +20,6 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "dialects/Graph/GraphDialect.h.inc"
-#include "dialects/Graph/GraphEnums.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Graph/GraphTypes.h.inc"
 #define GET_ATTRDEF_CLASSES
