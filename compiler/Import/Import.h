@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Model files to graph modules: the one entry point for every format.
+
+#ifndef LLMC_COMPILER_IMPORT_IMPORT_H
+#define LLMC_COMPILER_IMPORT_IMPORT_H
+
+#include "dialects/Support/LLVM.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+
+namespace llmc::importer {
+
+/// The context length when neither the caller nor a shorter model says another.
+constexpr int64_t kDefaultContextLength = 4096;
+
+struct ImportOptions {
+  /// Tokens that the states (KV caches) have room for; 0 means the smaller of
+  /// the model's own maximum and kDefaultContextLength. More than the model's
+  /// maximum is an error.
+  int64_t contextLength = 0;
+};
+
+/// Reads `path` (a GGUF file, or a .mlir file in the graph dialect) into a
+/// verified module of graph primitives as docs/architecture.md section 1
+/// describes. Loads the dialects it needs into `context`. An error's message
+/// names the file, the field or tensor, what was found and what is allowed.
+llvm::Expected<OwningOpRef<ModuleOp>>
+importModel(MLIRContext &context, StringRef path,
+            const ImportOptions &options = {});
+
+/// The part of `importModel` for .mlir files: parses and verifies, and makes
+/// the paths in `graph.files` that are relative relative to the file's folder.
+llvm::Expected<OwningOpRef<ModuleOp>> importMlirFile(MLIRContext &context,
+                                                     StringRef path);
+
+} // namespace llmc::importer
+
+#endif // LLMC_COMPILER_IMPORT_IMPORT_H
