@@ -5,6 +5,7 @@
 
 #include "compiler/Pipelines/Registration.h"
 
+#include "compiler/Planning/Passes.h"
 #include "dialects/Graph/Graph.h"
 #include "dialects/Program/Program.h"
 #include "dialects/Target/Target.h"
@@ -35,6 +36,7 @@ void registerAllPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerSymbolDCEPass();
+  planning::registerLlmcCompilerPlanningPasses();
 }
 
 } // namespace llmc::pipelines

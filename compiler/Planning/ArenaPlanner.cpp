@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace llmc::planning {
 
@@ -44,9 +45,10 @@ static int64_t findBestFit(const std::vector<Placed> &neighbours,
 ArenaPlan planArena(const std::vector<ArenaValue> &values, int64_t alignment) {
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  // A stable sort keeps the plan the same on every machine.
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return values[a].sizeInBytes > values[b].sizeInBytes;
+  // Ties are broken, so that the plan is the same on every machine.
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::make_pair(-values[a].sizeInBytes, a) <
+           std::make_pair(-values[b].sizeInBytes, b);
   });
 
   ArenaPlan plan;

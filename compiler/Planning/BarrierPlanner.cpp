@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace llmc::planning {
 
@@ -43,8 +44,9 @@ scheduleDispatches(const std::vector<DispatchAccesses> &dispatches) {
         level[i] = level[j] + 1;
   std::vector<size_t> order(dispatches.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return level[a] < level[b]; });
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::make_pair(level[a], a) < std::make_pair(level[b], b);
+  });
   return order;
 }
 
