@@ -25,8 +25,10 @@ def Target_DeviceAttr : AttrDef<TargetDialect, "Device"> {
   let mnemonic = "device";
   let summary = "facts about one device that passes may use; built from a description file by codegen/Targets";
   let description = [{
-    Registers are 32-bit registers per invocation. `features` holds `f16_storage`, `f16_arithmetic`, `i8_storage`,
-    `i8_arithmetic`, `i16_arithmetic`, `int_dot`, `subgroup_arithmetic`, `subgroup_shuffle`. `quirks` holds names such as
+    Registers are 32-bit registers per invocation. A subgroup size of 1 means that kernels may not depend on it.
+    `max_unroll` is the most values of k in the body of a kernel's innermost loop. `features` holds `f16_storage`,
+    `f16_arithmetic`, `i8_storage`, `i8_arithmetic`, `i16_arithmetic`, `int_dot`, `subgroup_arithmetic`,
+    `subgroup_shuffle`; what is unknown is left out. `quirks` holds names from docs/targets.md, for instance
     `no_square_workgroups`, `no_workgroup_staging`, `clamp_tanh`. Attached to a module as `target.device`.
   }];
   let parameters = (ins
