@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sampling in double precision; all orders are total, so that a seed gives the
+// same tokens everywhere.
+
+#include "runtime/text/Sampler.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace llmc::text {
+
+namespace {
+
+Status outOfRange(const char *option, const std::string &found,
+                  const char *allowed) {
+  return Status(StatusCode::InvalidArgument, std::string("sampler: ") + option +
+                                                 " is " + found + ", allowed " +
+                                                 allowed);
+}
+
+} // namespace
+
+StatusOr<Sampler> Sampler::create(const SamplerOptions &options,
+                                  int32_t vocabularySize) {
+  // Written so that NaN fails.
+  if (!(options.temperature >= 0.0f) || !std::isfinite(options.temperature))
+    return outOfRange("temperature", std::to_string(options.temperature),
+                      "are 0 (greedy) and above");
+  if (options.topK < 0)
+    return outOfRange("top-k", std::to_string(options.topK),
+                      "are 0 (all) and above");
+  if (!(options.topP > 0.0f && options.topP <= 1.0f))
+    return outOfRange("top-p", std::to_string(options.topP),
+                      "is more than 0 and at most 1");
+  if (!(options.repetitionPenalty > 0.0f) ||
+      !std::isfinite(options.repetitionPenalty))
+    return outOfRange("repetition penalty",
+                      std::to_string(options.repetitionPenalty),
+                      "is more than 0");
+  if (options.repetitionWindow < 0)
+    return outOfRange("repetition window",
+                      std::to_string(options.repetitionWindow),
+                      "are 0 and above");
+  if (vocabularySize < 1)
+    return outOfRange("vocabulary size", std::to_string(vocabularySize),
+                      "are 1 and above");
+  return Sampler(options, vocabularySize);
+}
+
+StatusOr<int32_t> Sampler::sample(const float *logits, size_t numLogits) {
+  if (numLogits < static_cast<size_t>(vocabularySize))
+    return Status(StatusCode::InvalidArgument,
+                  "sampler: " + std::to_string(numLogits) +
+                      " logits for a vocabulary of " +
+                      std::to_string(vocabularySize));
+  std::vector<Candidate> candidates(vocabularySize);
+  for (int32_t id = 0; id < vocabularySize; ++id) {
+    if (!std::isfinite(logits[id]))
+      return Status(StatusCode::NonFinite, "the logit of token " +
+                                               std::to_string(id) + " is " +
+                                               std::to_string(logits[id]) +
+                                               ", expected a finite number");
+    candidates[id] = {id, logits[id]};
+  }
+  penalizeRecent(candidates);
+  if (options.temperature == 0.0f)
+    return std::max_element(candidates.begin(), candidates.end(),
+                            [](const Candidate &a, const Candidate &b) {
+                              return a.logit < b.logit;
+                            })
+        ->id;
+  keepLikeliest(candidates);
+  return draw(candidates);
+}
+
+void Sampler::penalizeRecent(std::vector<Candidate> &candidates) const {
+  if (options.repetitionPenalty == 1.0f)
+    return;
+  std::vector<int32_t> distinct(recent.begin(), recent.end());
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  for (int32_t id : distinct) {
+    double &logit = candidates[id].logit;
+    logit = logit > 0.0 ? logit / options.repetitionPenalty
+                        : logit * options.repetitionPenalty;
+  }
+}
+
+void Sampler::keepLikeliest(std::vector<Candidate> &candidates) const {
+  auto isLikelier = [](const Candidate &a, const Candidate &b) {
+    return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
+  };
+  size_t kept = candidates.size();
+  if (options.topK > 0)
+    kept = std::min(kept, static_cast<size_t>(options.topK));
+  if (kept < candidates.size()) {
+    std::partial_sort(candidates.begin(), candidates.begin() + kept,
+                      candidates.end(), isLikelier);
+    candidates.resize(kept);
+  } else if (options.topP < 1.0f) {
+    std::sort(candidates.begin(), candidates.end(), isLikelier);
+  }
+}
+
+int32_t Sampler::draw(const std::vector<Candidate> &candidates) {
+  double largest = candidates[0].logit;
+  for (const Candidate &candidate : candidates)
+    largest = std::max(largest, candidate.logit);
+  std::vector<double> cumulative;
+  cumulative.reserve(candidates.size());
+  double sum = 0.0;
+  for (const Candidate &candidate : candidates) {
+    sum += std::exp((candidate.logit - largest) / options.temperature);
+    cumulative.push_back(sum);
+  }
+  if (options.topP < 1.0f) {
+    // Candidates are in falling order here.
+    auto enough = std::lower_bound(cumulative.begin(), cumulative.end(),
+                                   options.topP * sum);
+    if (enough != cumulative.end())
+      cumulative.erase(enough + 1, cumulative.end());
+  }
+  double mark = random.nextUniform() * cumulative.back();
+  size_t chosen = std::upper_bound(cumulative.begin(), cumulative.end(), mark) -
+                  cumulative.begin();
+  return candidates[std::min(chosen, cumulative.size() - 1)].id;
+}
+
+void Sampler::accept(int32_t id) {
+  if (id < 0 || id >= vocabularySize)
+    return;
+  recent.push_back(id);
+  while (recent.size() > static_cast<size_t>(options.repetitionWindow))
+    recent.pop_front();
+}
+
+} // namespace llmc::text
