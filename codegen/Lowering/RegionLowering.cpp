@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Views of region operands and results, and kernels under construction.
+
+#include "codegen/Lowering/RegionLowering.h"
+
+#include "mlir/Dialect/SPIRV/IR/TargetAndABI.h"
+
+namespace llmc::codegen {
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+int64_t View::columns() const {
+  int64_t product = 1;
+  for (int64_t size : type.getShape().drop_front())
+    product *= size;
+  return product;
+}
+
+/// Elements of one step in dimension `dim`.
+static int64_t strideOf(RankedTensorType type, int64_t dim) {
+  int64_t product = 1;
+  for (int64_t size : type.getShape().drop_front(dim + 1))
+    product *= size;
+  return product;
+}
+
+static FailureOr<View> viewThroughReshape(graph::ReshapeOp reshape,
+                                          const View &producer) {
+  View view = producer;
+  view.type = cast<RankedTensorType>(reshape.getType());
+  if (view.type.getRank() == 0 || view.columns() != producer.columns() ||
+      producer.stateType)
+    return reshape.emitOpError("changes what a row is, from ")
+           << producer.type << " to " << view.type;
+  return view;
+}
+
+static FailureOr<View> viewThroughSlice(graph::SliceOp slice,
+                                        const View &producer) {
+  int64_t dim = slice.getDim(), stride = strideOf(producer.type, dim);
+  bool rowsWhole =
+      dim >= 1 &&
+      llvm::all_of(producer.type.getShape().drop_front().take_front(dim - 1),
+                   [](int64_t size) { return size == 1; });
+  View view = producer;
+  view.type = cast<RankedTensorType>(slice.getType());
+  view.offset += static_cast<int64_t>(slice.getOffset()) * stride;
+  if (!rowsWhole || producer.stateType || view.offset % 4 != 0 ||
+      view.columns() % 4 != 0)
+    return slice.emitOpError("is no range of columns at a multiple of four");
+  return view;
+}
+
+FailureOr<View> viewThrough(Operation *op, const View &producer) {
+  if (auto reshape = dyn_cast<graph::ReshapeOp>(op))
+    return viewThroughReshape(reshape, producer);
+  if (auto slice = dyn_cast<graph::SliceOp>(op))
+    return viewThroughSlice(slice, producer);
+  return op->emitOpError("is not a view of its operand");
+}
+
+int64_t RegionContext::rowsOf(RankedTensorType type) const {
+  if (type.getRank() == 0)
+    return 1;
+  return type.isDynamicDim(0) ? rows : type.getDimSize(0);
+}
+
+Value RegionContext::outside(Value inBody) {
+  auto argument = dyn_cast<mlir::BlockArgument>(inBody);
+  if (!argument || argument.getOwner() != &region.getBody().front())
+    return {};
+  return region.getInputs()[argument.getArgNumber()];
+}
+
+bool RegionContext::hasView(Value inBody) {
+  while (Operation *op = inBody.getDefiningOp()) {
+    if (!isa<graph::ReshapeOp, graph::SliceOp>(op))
+      return false;
+    inBody = op->getOperand(0);
+  }
+  return values.views.contains(outside(inBody));
+}
+
+FailureOr<View> RegionContext::view(Value inBody) {
+  if (Operation *op = inBody.getDefiningOp()) {
+    if (!isa<graph::ReshapeOp, graph::SliceOp>(op))
+      return op->emitOpError("is not in memory");
+    FailureOr<View> producer = view(op->getOperand(0));
+    return failed(producer) ? producer : viewThrough(op, *producer);
+  }
+  auto found = values.views.find(outside(inBody));
+  if (found == values.views.end())
+    return region.emitOpError("reads an operand that is no tensor in memory: ")
+           << inBody;
+  return found->second;
+}
+
+View RegionContext::resultView(unsigned number) {
+  return values.views.lookup(region.getResult(number));
+}
+
+FailureOr<StepWord> RegionContext::word(Value inBody) {
+  auto found = values.words.find(outside(inBody));
+  if (found == values.words.end())
+    return region.emitOpError("reads a scalar that is no word of the step: ")
+           << inBody;
+  return found->second;
+}
+
+FailureOr<WeightView> RegionContext::weight(Value inBody) {
+  auto found = values.weights.find(outside(inBody));
+  if (found == values.weights.end())
+    return region.emitOpError("reads an operand that is no weight: ") << inBody;
+  std::optional<WeightLayout> layout =
+      layoutOf(cast<RankedTensorType>(inBody.getType()));
+  if (!layout)
+    return region.emitOpError("reads weight '")
+           << found->second.getValue() << "', for whose type "
+           << inBody.getType() << " there is no layout";
+  WeightView view{*layout, {}};
+  for (auto [number, plane] : llvm::enumerate(layout->planes))
+    view.planes.push_back(
+        entry.weightSlice(getLoc(), found->second, number, plane.bytes));
+  return view;
+}
+
+Value RegionContext::workspace(int64_t bytes) {
+  return entry.slice(getLoc(), program::Storage::Arena, "", bytes);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+KernelUnit::KernelUnit(RegionContext &context, ArrayRef<int64_t> workgroup)
+    : context(context), workgroup(workgroup),
+      kernelBuilder(context.getLoc(), context.getLoc().getContext()) {
+  KernelBuilder &b = kernelBuilder;
+  b.setInsertionPointToEnd(
+      context.getEntry().getKernels().getModule().getBody());
+  module = gpu::GPUModuleOp::create(b, "kernel");
+  b.setInsertionPointToStart(module.getBody());
+  function = gpu::GPUFuncOp::create(b, "main", b.getFunctionType({}, {}));
+  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  SmallVector<int32_t> size(workgroup);
+  function->setAttr(mlir::spirv::getEntryPointABIAttrName(),
+                    mlir::spirv::getEntryPointABIAttr(b.getContext(), size));
+  b.setInsertionPointToStart(&function.getBody().front());
+  b.setInsertionPoint(gpu::ReturnOp::create(b));
+}
+
+Value KernelUnit::bind(Value slice, Type element, program::Access access) {
+  for (auto [number, binding] : llvm::enumerate(bindings)) {
+    if (binding.slice != slice || binding.element != element)
+      continue;
+    if (binding.access != access)
+      binding.access = program::Access::ReadWrite;
+    return function.getArgument(number);
+  }
+  bindings.push_back({slice, element, access});
+  unsigned number = function.getNumArguments();
+  (void)function.insertArgument(number, kernelBuilder.bufferType(element), {},
+                                context.getLoc());
+  return function.getArgument(number);
+}
+
+Value KernelUnit::stepWord(StepWord word) {
+  Value &loaded = stepWords[static_cast<int>(word)];
+  if (loaded)
+    return loaded;
+  Value words = bind(context.getEntry().stepSlice(context.getLoc()),
+                     kernelBuilder.getI32Type(), program::Access::Read);
+  OpBuilder::InsertionGuard guard(kernelBuilder);
+  kernelBuilder.setInsertionPointToStart(&function.getBody().front());
+  loaded = kernelBuilder.load(words,
+                              kernelBuilder.index(static_cast<int64_t>(word)));
+  return loaded;
+}
+
+void KernelUnit::finish(StringRef label, ArrayRef<int64_t> groups) {
+  SmallVector<Value> slices;
+  SmallVector<program::Access> access;
+  for (const Binding &binding : bindings) {
+    slices.push_back(binding.slice);
+    access.push_back(binding.access);
+  }
+  EntryBuilder &entry = context.getEntry();
+  StringAttr kernel = entry.getKernels().intern(
+      module, label, workgroup, static_cast<int64_t>(bindings.size()),
+      kernelBuilder.workgroupBytes(), context.getConfig());
+  entry.dispatch(context.getLoc(), kernel, groups, slices, access, label);
+}
+
+RegionLowering findRegionLowering(StringRef kind) {
+  static const llvm::StringMap<RegionLowering> lowerings = {};
+  return lowerings.lookup(kind);
+}
+
+} // namespace llmc::codegen

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the lowering of one `graph.region` sees: the device, the chosen config,
+// where operands and results lie, and kernels to build. One function per kind
+// of lowering config, found in a table.
+
+#ifndef LLMC_CODEGEN_LOWERING_REGIONLOWERING_H
+#define LLMC_CODEGEN_LOWERING_REGIONLOWERING_H
+
+#include "codegen/Lowering/KernelBuilder.h"
+#include "codegen/Lowering/ProgramBuilder.h"
+#include "codegen/Lowering/WeightType.h"
+#include "dialects/Graph/Graph.h"
+
+namespace llmc::codegen {
+
+/// A tensor in memory: row r of `type` begins `offset + r * rowStride` elements
+/// into the slice.
+struct View {
+  Value slice;
+  int64_t offset = 0;
+  int64_t rowStride = 0;
+  /// As the graph has it; the leading dimension is dynamic for the rows of the
+  /// step.
+  RankedTensorType type;
+  /// Set when the slice is a state: its type [KV heads, context, head
+  /// dimension]; offset and rowStride mean nothing.
+  RankedTensorType stateType;
+
+  /// Elements in a row: the product of all dimensions but the first.
+  int64_t columns() const;
+};
+
+/// A weight in memory.
+struct WeightView {
+  WeightLayout layout;
+  /// Parallel to layout.planes.
+  SmallVector<Value> planes;
+  Value plane(PlaneKind kind) const { return planes[layout.planeIndex(kind)]; }
+};
+
+/// Words of the step buffer.
+enum class StepWord { Position = 0, Rows = 1, FirstRow = 2 };
+
+class KernelUnit;
+
+class RegionContext {
+public:
+  /// The outer maps are owned by the pass that walks the function.
+  struct Values {
+    /// Tensors computed or read by now, by their SSA value outside of regions.
+    DenseMap<Value, View> views;
+    /// Scalars of the step.
+    DenseMap<Value, StepWord> words;
+    /// Symbols of encoded weights.
+    DenseMap<Value, StringAttr> weights;
+  };
+
+  RegionContext(EntryBuilder &entry, Values &values, graph::RegionOp region,
+                target::DeviceAttr device, int64_t rows)
+      : entry(entry), values(values), region(region), device(device),
+        rows(rows) {}
+
+  graph::RegionOp getRegion() { return region; }
+  Location getLoc() { return region.getLoc(); }
+  target::DeviceAttr getDevice() const { return device; }
+  graph::LoweringConfigAttr getConfig() { return *region.getLoweringConfig(); }
+  /// The most rows that the entry is recorded for.
+  int64_t getRows() const { return rows; }
+  /// Rows of a tensor: its static leading dimension, or the entry's rows.
+  int64_t rowsOf(RankedTensorType type) const;
+  EntryBuilder &getEntry() { return entry; }
+
+  /// The value outside of the region that a block argument stands for; null for
+  /// other values.
+  Value outside(Value inBody);
+  /// Where a value in the body lies: a block argument, or a chain of reshapes
+  /// and slices (of columns, at multiples of four) on one. An error at the
+  /// defining op otherwise.
+  FailureOr<View> view(Value inBody);
+  /// Whether `view` would give one.
+  bool hasView(Value inBody);
+  /// Where result `number` is to be written.
+  View resultView(unsigned number);
+  /// The step word that a scalar operand of the body stands for.
+  FailureOr<StepWord> word(Value inBody);
+  /// The planes of an encoded operand of the body.
+  FailureOr<WeightView> weight(Value inBody);
+  /// Memory of the step for the region's own use between its dispatches.
+  Value workspace(int64_t bytes);
+
+private:
+  EntryBuilder &entry;
+  Values &values;
+  graph::RegionOp region;
+  target::DeviceAttr device;
+  int64_t rows;
+};
+
+/// A view of `producer` through reshape and slice ops; fails (with an error at
+/// `op`) for what a row offset and stride cannot express.
+FailureOr<View> viewThrough(Operation *op, const View &producer);
+
+/// Elements between rows of `columns` elements.
+inline int64_t paddedRow(int64_t columns) { return (columns + 3) / 4 * 4; }
+
+/// One kernel of a region while it is built, and the dispatch of it.
+class KernelUnit {
+public:
+  /// `workgroup` has three sizes.
+  KernelUnit(RegionContext &context, ArrayRef<int64_t> workgroup);
+  KernelUnit(const KernelUnit &) = delete;
+  KernelUnit &operator=(const KernelUnit &) = delete;
+
+  /// Inserts at the end of the kernel's body, or where the caller left it.
+  KernelBuilder &builder() { return kernelBuilder; }
+  RegionContext &getContext() { return context; }
+
+  /// The kernel's argument for `slice` as memref<? x element>; one per slice
+  /// and element type. `access` is merged.
+  Value bind(Value slice, Type element, program::Access access);
+  /// A word of the step buffer as i32, loaded once at the kernel's start.
+  Value stepWord(StepWord word);
+  /// Rows of this step as an index: at most the entry's rows.
+  Value rowsInStep() { return builder().toIndex(stepWord(StepWord::Rows)); }
+
+  /// Ends the kernel and emits its dispatch. `label` says what it computes and
+  /// names the kernel.
+  void finish(StringRef label, ArrayRef<int64_t> groups);
+
+private:
+  struct Binding {
+    Value slice;
+    Type element;
+    program::Access access;
+  };
+
+  RegionContext &context;
+  SmallVector<int64_t> workgroup;
+  gpu::GPUModuleOp module;
+  gpu::GPUFuncOp function;
+  KernelBuilder kernelBuilder;
+  SmallVector<Binding> bindings;
+  DenseMap<int, Value> stepWords;
+};
+
+/// Emits the kernels and dispatches of a region whose config has the kind;
+/// errors are emitted at the region.
+using RegionLowering = LogicalResult (*)(RegionContext &);
+
+/// The lowering for a config's kind, or null.
+RegionLowering findRegionLowering(StringRef kind);
+
+LogicalResult lowerGemv(RegionContext &context);
+LogicalResult lowerGemm(RegionContext &context);
+LogicalResult lowerEmbedding(RegionContext &context);
+
+} // namespace llmc::codegen
+
+#endif // LLMC_CODEGEN_LOWERING_REGIONLOWERING_H
