@@ -89,8 +89,8 @@ void EntryBuilder::dispatch(Location loc, StringAttr kernel,
   SmallVector<int32_t> accessCodes;
   for (program::Access one : access)
     accessCodes.push_back(static_cast<int32_t>(one));
-  program::DispatchOp::create(builder, loc, FlatSymbolRefAttr::get(kernel),
-                              groups, accessCodes, bindings,
+  program::DispatchOp::create(builder, loc, kernel.getValue(), groups,
+                              accessCodes, bindings,
                               builder.getStringAttr(label));
 }
 

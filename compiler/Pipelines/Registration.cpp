@@ -5,6 +5,7 @@
 
 #include "compiler/Pipelines/Registration.h"
 
+#include "codegen/Strategy/Passes.h"
 #include "compiler/Planning/Passes.h"
 #include "dialects/Graph/Graph.h"
 #include "dialects/Program/Program.h"
@@ -37,6 +38,7 @@ void registerAllPasses() {
   mlir::registerCSEPass();
   mlir::registerSymbolDCEPass();
   planning::registerLlmcCompilerPlanningPasses();
+  codegen::registerStrategyPasses();
 }
 
 } // namespace llmc::pipelines

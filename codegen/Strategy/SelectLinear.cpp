@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lowering configs of regions whose root is a quantized_linear: `gemv` or
+// `gemm`.
+
+#include "codegen/Lowering/WeightType.h"
+#include "codegen/Strategy/LinearTile.h"
+#include "codegen/Strategy/RootStrategies.h"
+#include "codegen/Strategy/WeightLimits.h"
+
+namespace llmc::codegen {
+
+static DeviceLimits limitsOf(target::DeviceAttr device) {
+  return {device.getRegistersFullOccupancy(), device.getRegistersMax(),
+          device.getSubgroupSize(),           device.getMaxInvocations(),
+          device.getWorkgroupMemoryBytes(),   device.getMaxUnroll()};
+}
+
+FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input) {
+  graph::RegionOp region = input.region;
+  auto linears =
+      llvm::to_vector(region.getBody().getOps<graph::QuantizedLinearOp>());
+  auto type = cast<RankedTensorType>(linears.front().getWeight().getType());
+  std::optional<WeightLayout> layout = layoutOf(type);
+  if (!layout)
+    return region.emitOpError("has a weight of type ")
+           << type << ", for which there is no layout";
+  if (failed(verifyWeightFits(region, *layout, input.device)))
+    return failure();
+
+  int64_t rows =
+      input.rowsOf(cast<RankedTensorType>(linears.front().getType()));
+  bool hasNorm = !region.getBody().getOps<graph::RmsNormOp>().empty();
+  LinearShape shape{layout->format,
+                    rows,
+                    layout->rows,
+                    layout->columns,
+                    static_cast<int64_t>(linears.size()),
+                    hasNorm};
+  std::optional<LinearTile> tile =
+      selectLinearTile(shape, limitsOf(input.device));
+  if (!tile)
+    return region.emitOpError("has a linear for which no workgroup fits the ")
+           << input.device.getMaxInvocations() << " invocations of device '"
+           << input.device.getName() << "'";
+  MLIRContext *context = region.getContext();
+  return graph::LoweringConfigAttr::get(
+      context, StringAttr::get(context, tile->isGemv ? "gemv" : "gemm"),
+      tile->workgroup, {tile->rows, tile->columns, tile->kStep}, /*splits=*/1,
+      tile->accumulators, tile->registers);
+}
+
+} // namespace llmc::codegen
