@@ -30,6 +30,11 @@ function(llmc_add_unittest name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}" ENVIRONMENT "${ARG_ENVIRONMENT}")
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_LIST ${name}_tests)
+  # gtest_discover_tests would flatten lists, so the properties are set by a file that CTest reads after the discovery.
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake
+    "set_tests_properties(\${${name}_tests} PROPERTIES
+  TIMEOUT ${ARG_TIMEOUT} LABELS \"unit;${ARG_LABELS}\" ENVIRONMENT \"${ARG_ENVIRONMENT}\")\n")
+  set_property(DIRECTORY APPEND PROPERTY
+    TEST_INCLUDE_FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake)
 endfunction()
