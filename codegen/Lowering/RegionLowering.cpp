@@ -180,6 +180,24 @@ Value KernelUnit::stepWord(StepWord word) {
   return loaded;
 }
 
+FailureOr<Value> KernelUnit::bindVector(Value inBody, Type element) {
+  auto dequantize = inBody.getDefiningOp<graph::DequantizeOp>();
+  if (!dequantize ||
+      cast<RankedTensorType>(inBody.getType()).getRank() != 1)
+    return context.getRegion().emitOpError("reads ")
+           << inBody << " where only a dequantized 1-D weight is possible";
+  FailureOr<WeightView> weight = context.weight(dequantize.getInput());
+  if (failed(weight))
+    return failure();
+  return bind(weight->planes.front(), element, program::Access::Read);
+}
+
+Value KernelUnit::numRows(RankedTensorType type) {
+  if (type.getRank() > 0 && type.isDynamicDim(0))
+    return rowsInStep();
+  return kernelBuilder.index(context.rowsOf(type));
+}
+
 void KernelUnit::finish(StringRef label, ArrayRef<int64_t> groups) {
   SmallVector<Value> slices;
   SmallVector<program::Access> access;
@@ -195,7 +213,12 @@ void KernelUnit::finish(StringRef label, ArrayRef<int64_t> groups) {
 }
 
 RegionLowering findRegionLowering(StringRef kind) {
-  static const llvm::StringMap<RegionLowering> lowerings = {};
+  static const llvm::StringMap<RegionLowering> lowerings = {
+      {"elementwise", lowerElementwise},
+      {"heads", lowerHeads},
+      {"rms_norm", lowerRmsNorm},
+      {"sdpa", lowerSdpa},
+  };
   return lowerings.lookup(kind);
 }
 

@@ -121,6 +121,11 @@ public:
   Value bind(Value slice, Type element, program::Access access);
   /// A word of the step buffer as i32, loaded once at the kernel's start.
   Value stepWord(StepWord word);
+  /// The kernel's argument for a dequantized 1-D weight of the body (a gain, a
+  /// bias), whose numbers are f32 and padded to four; an error when it is none.
+  FailureOr<Value> bindVector(Value inBody, Type element);
+  /// Rows of a tensor in this step, as an index: static, or the step's.
+  Value numRows(RankedTensorType type);
   /// Rows of this step as an index: at most the entry's rows.
   Value rowsInStep() { return builder().toIndex(stepWord(StepWord::Rows)); }
 
@@ -154,6 +159,10 @@ RegionLowering findRegionLowering(StringRef kind);
 LogicalResult lowerGemv(RegionContext &context);
 LogicalResult lowerGemm(RegionContext &context);
 LogicalResult lowerEmbedding(RegionContext &context);
+LogicalResult lowerElementwise(RegionContext &context);
+LogicalResult lowerHeads(RegionContext &context);
+LogicalResult lowerRmsNorm(RegionContext &context);
+LogicalResult lowerSdpa(RegionContext &context);
 
 } // namespace llmc::codegen
 

@@ -32,12 +32,16 @@ using RootStrategy =
 
 /// The strategy for a region by its root: the first of linear, embedding, sdpa,
 /// heads (kv_append or rotary), rms_norm that its body holds, else elementwise.
-/// Null when there is none for the root.
 RootStrategy findRootStrategy(graph::RegionOp region);
 
 FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input);
 FailureOr<graph::LoweringConfigAttr>
 selectEmbedding(const StrategyInput &input);
+FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input);
+FailureOr<graph::LoweringConfigAttr> selectHeads(const StrategyInput &input);
+FailureOr<graph::LoweringConfigAttr> selectRmsNorm(const StrategyInput &input);
+FailureOr<graph::LoweringConfigAttr>
+selectElementwise(const StrategyInput &input);
 
 } // namespace llmc::codegen
 

@@ -22,11 +22,17 @@ RootStrategy findRootStrategy(graph::RegionOp region) {
        selectLinear},
       {[](Operation &op) { return isa<graph::QuantizedEmbeddingOp>(op); },
        selectEmbedding},
+      {[](Operation &op) { return isa<graph::SdpaOp>(op); }, selectSdpa},
+      {[](Operation &op) {
+         return isa<graph::KvAppendOp, graph::RotaryOp>(op);
+       },
+       selectHeads},
+      {[](Operation &op) { return isa<graph::RmsNormOp>(op); }, selectRmsNorm},
   };
   for (const Root &root : roots)
     if (llvm::any_of(region.getBody().front(), root.isRoot))
       return root.strategy;
-  return nullptr;
+  return selectElementwise;
 }
 
 //===----------------------------------------------------------------------===//
@@ -58,8 +64,6 @@ struct SelectLoweringConfigsPass final
     if (region.getLoweringConfig())
       return success();
     RootStrategy strategy = findRootStrategy(region);
-    if (!strategy)
-      return region.emitOpError("has a root that no strategy is known for");
     auto rows = region->getParentOfType<mlir::func::FuncOp>()
                     ->getAttrOfType<IntegerAttr>("graph.rows");
     FailureOr<graph::LoweringConfigAttr> config =

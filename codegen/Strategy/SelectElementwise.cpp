@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lowering configs of regions of element-wise ops: four columns an invocation.
+
+#include "codegen/Strategy/RootStrategies.h"
+
+#include <algorithm>
+
+namespace llmc::codegen {
+
+FailureOr<graph::LoweringConfigAttr>
+selectElementwise(const StrategyInput &input) {
+  int64_t threads = std::min<int64_t>(64, input.device.getMaxInvocations());
+  MLIRContext *context = input.region->getContext();
+  return graph::LoweringConfigAttr::get(
+      context, StringAttr::get(context, "elementwise"), {threads, 1, 1},
+      /*tile=*/{1, 4}, /*splits=*/1, /*accumulators=*/0, /*registers=*/0);
+}
+
+} // namespace llmc::codegen

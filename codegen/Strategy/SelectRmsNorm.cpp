@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lowering configs of regions whose root is rms_norm: the workgroup that shares
+// a row.
+
+#include "codegen/Strategy/RootStrategies.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+
+namespace llmc::codegen {
+
+FailureOr<graph::LoweringConfigAttr> selectRmsNorm(const StrategyInput &input) {
+  graph::RegionOp region = input.region;
+  graph::RmsNormOp norm = *region.getBody().getOps<graph::RmsNormOp>().begin();
+  auto type = cast<RankedTensorType>(norm.getType());
+  // A lone row has the device to itself: more invocations, fewer rounds.
+  int64_t most = input.rowsOf(type) == 1 ? 256 : 128;
+  int64_t quads = (type.getShape().back() + 3) / 4;
+  int64_t threads = std::min<int64_t>(
+      {most,
+       static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(quads))),
+       input.device.getMaxInvocations()});
+  MLIRContext *context = region.getContext();
+  return graph::LoweringConfigAttr::get(
+      context, StringAttr::get(context, "rms_norm"), {threads, 1, 1},
+      /*tile=*/{1, 4},
+      /*splits=*/1, /*accumulators=*/4, /*registers=*/0);
+}
+
+} // namespace llmc::codegen

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lowering configs of regions whose root is sdpa.
+
+#include "codegen/Strategy/RootStrategies.h"
+#include "codegen/Strategy/SdpaTile.h"
+
+namespace llmc::codegen {
+
+/// The cache that a region's operand is, or null.
+static graph::StateOp findState(graph::RegionOp region, Value inBody) {
+  auto argument = dyn_cast<mlir::BlockArgument>(inBody);
+  if (!argument)
+    return {};
+  Value outside = region.getInputs()[argument.getArgNumber()];
+  FlatSymbolRefAttr name;
+  if (auto append = outside.getDefiningOp<graph::KvAppendOp>()) {
+    name = append.getStateAttr();
+  } else if (auto producer = outside.getDefiningOp<graph::RegionOp>()) {
+    Operation *yield = producer.getBody().front().getTerminator();
+    Value inner = yield->getOperand(cast<OpResult>(outside).getResultNumber());
+    if (auto innerAppend = inner.getDefiningOp<graph::KvAppendOp>())
+      name = innerAppend.getStateAttr();
+  }
+  return name ? SymbolTable::lookupNearestSymbolFrom<graph::StateOp>(region,
+                                                                     name)
+              : graph::StateOp();
+}
+
+FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input) {
+  graph::RegionOp region = input.region;
+  graph::SdpaOp sdpa = *region.getBody().getOps<graph::SdpaOp>().begin();
+  auto query = cast<RankedTensorType>(sdpa.getQuery().getType());
+  auto key = cast<RankedTensorType>(sdpa.getKey().getType());
+  SdpaProblem problem = {};
+  problem.rows = input.rowsOf(query);
+  problem.heads = query.getDimSize(1);
+  problem.headDim = query.getDimSize(2);
+  problem.kvHeads = key.getDimSize(1);
+  problem.context = input.rowsOf(key);
+  if (graph::StateOp state = findState(region, sdpa.getKey())) {
+    auto type = cast<RankedTensorType>(state.getType());
+    problem.context = type.getDimSize(1);
+    problem.isHalf = type.getElementType().isF16();
+  }
+  if (problem.headDim % 4 != 0)
+    return sdpa.emitOpError("head dimension ")
+           << problem.headDim << " is no multiple of 4";
+  if (problem.heads % problem.kvHeads != 0)
+    return sdpa.emitOpError() << problem.heads << " heads are no multiple of "
+                              << problem.kvHeads << " KV heads";
+
+  target::DeviceAttr device = input.device;
+  SdpaDevice limits = {
+      device.getRegistersFullOccupancy(), device.getRegistersMax(),
+      device.getSubgroupSize(),           device.getMaxInvocations(),
+      device.getWorkgroupMemoryBytes(),   device.getComputeUnits()};
+  std::optional<SdpaTile> tile = selectSdpaTile(problem, limits);
+  if (!tile)
+    return sdpa.emitOpError("head dimension ")
+           << problem.headDim << ": no tile fits the " << limits.registersMax
+           << " registers and " << limits.workgroupMemoryBytes
+           << " bytes of workgroup memory of device '" << device.getName()
+           << "'";
+  MLIRContext *context = region.getContext();
+  return graph::LoweringConfigAttr::get(
+      context, StringAttr::get(context, "sdpa"), {tile->workgroup(), 1, 1},
+      {tile->queries, tile->lanes, tile->keys}, tile->splits,
+      tile->accumulators, tile->registers);
+}
+
+} // namespace llmc::codegen

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ProgramRunner: passes to SPIR-V, then one dispatch after another.
+
+#include "test/e2e/support/ProgramRunner.h"
+
+#include "codegen/Lowering/Passes.h"
+#include "codegen/SPIRV/Passes.h"
+#include "codegen/Strategy/Passes.h"
+#include "compiler/Pipelines/Registration.h"
+
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <cstring>
+
+namespace llmc::test {
+
+ComputeDevice *ProgramRunner::sharedDevice() {
+  static std::unique_ptr<ComputeDevice> device = ComputeDevice::create();
+  return device.get();
+}
+
+std::unique_ptr<ProgramRunner>
+ProgramRunner::compile(ComputeDevice &device, const std::string &text) {
+  std::unique_ptr<ProgramRunner> runner(new ProgramRunner(device));
+  if (!runner->compileText(text) || !runner->createKernels())
+    return nullptr;
+  for (auto entry : runner->module->getOps<program::EntryOp>())
+    runner->createEntry(entry);
+  return runner;
+}
+
+ProgramRunner::~ProgramRunner() {
+  for (auto &[name, kernel] : kernels)
+    device.release(kernel);
+  for (auto &[name, buffer] : buffers)
+    device.release(buffer);
+}
+
+bool ProgramRunner::compileText(const std::string &text) {
+  mlir::DialectRegistry registry;
+  pipelines::registerAllDialects(registry);
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
+  module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  if (!module)
+    return false;
+  mlir::PassManager passes(&context);
+  passes.addPass(codegen::createSelectLoweringConfigsPass());
+  passes.addPass(codegen::createLowerRegionsPass());
+  passes.addPass(codegen::createConvertKernelsToSpirvPass());
+  return mlir::succeeded(passes.run(*module));
+}
+
+bool ProgramRunner::createKernels() {
+  for (auto kernel : module->getOps<program::KernelOp>()) {
+    if (!kernel.getSpirv())
+      return false;
+    std::vector<uint32_t> words(kernel.getSpirv()->begin(),
+                                kernel.getSpirv()->end());
+    kernels[kernel.getSymName().str()] = device.createKernel(
+        words, static_cast<uint32_t>(kernel.getNumBindings()));
+  }
+  return true;
+}
+
+/// Buffers with names are shared by all entries; others belong to their slice.
+std::string ProgramRunner::bufferKey(program::SliceOp slice) {
+  if (slice.getStorage() == program::Storage::Step)
+    return "step";
+  if (slice.getSymbol())
+    return slice.getSymbol()->str() + " " + std::to_string(slice.getPlane());
+  return "arena " + std::to_string(buffers.size());
+}
+
+void ProgramRunner::createEntry(program::EntryOp entry) {
+  mlir::DenseMap<mlir::Value, VkBuffer> bufferOf;
+  for (auto slice : entry.getOps<program::SliceOp>()) {
+    ComputeDevice::Buffer &buffer = buffers[bufferKey(slice)];
+    if (!buffer.buffer)
+      buffer = device.allocate(slice.getBytes());
+    bufferOf[slice.getResult()] = buffer.buffer;
+  }
+  for (auto dispatch : entry.getOps<program::DispatchOp>()) {
+    ComputeDevice::Dispatch one = {
+        &kernels.at(dispatch.getKernel().str()), {}, {}};
+    for (auto [i, count] : llvm::enumerate(dispatch.getGroups()))
+      one.groups[i] = static_cast<uint32_t>(count);
+    for (mlir::Value slice : dispatch.getBindings())
+      one.buffers.push_back(bufferOf.lookup(slice));
+    entries[entry.getSymName().str()].dispatches.push_back(std::move(one));
+  }
+}
+
+ComputeDevice::Buffer &ProgramRunner::find(const std::string &name, int plane) {
+  auto found = buffers.find(name + " " + std::to_string(plane));
+  if (found != buffers.end())
+    return found->second;
+  llvm::report_fatal_error(llvm::StringRef("the program has no buffer '" + name + "'"));
+}
+
+void ProgramRunner::writeBytes(const std::string &name, int plane,
+                               const void *data, size_t bytes) {
+  ComputeDevice::Buffer &buffer = find(name, plane);
+  if (bytes > buffer.bytes)
+    llvm::report_fatal_error(llvm::StringRef("too much for buffer '" + name + "'"));
+  std::memcpy(buffer.data, data, bytes);
+}
+
+void ProgramRunner::spoil(const std::string &name) {
+  ComputeDevice::Buffer &buffer = find(name, 0);
+  std::memset(buffer.data, 0xff, buffer.bytes);
+}
+
+void ProgramRunner::run(const std::string &entry, int position, int rows,
+                        int firstRow) {
+  int32_t words[16] = {position, rows, firstRow};
+  auto step = buffers.find("step");
+  if (step != buffers.end())
+    std::memcpy(step->second.data, words, sizeof(words));
+  device.run(entries.at(entry).dispatches);
+}
+
+} // namespace llmc::test
