@@ -5,6 +5,8 @@
 
 #include "compiler/Pipelines/Registration.h"
 
+#include "codegen/Lowering/Passes.h"
+#include "codegen/SPIRV/Passes.h"
 #include "codegen/Strategy/Passes.h"
 #include "compiler/Planning/Passes.h"
 #include "dialects/Graph/Graph.h"
@@ -38,6 +40,8 @@ void registerAllPasses() {
   mlir::registerCSEPass();
   mlir::registerSymbolDCEPass();
   planning::registerLlmcCompilerPlanningPasses();
+  codegen::registerLoweringPasses();
+  codegen::registerSPIRVPasses();
   codegen::registerStrategyPasses();
 }
 
