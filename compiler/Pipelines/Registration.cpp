@@ -8,6 +8,7 @@
 #include "codegen/Lowering/Passes.h"
 #include "codegen/SPIRV/Passes.h"
 #include "codegen/Strategy/Passes.h"
+#include "compiler/Fusion/Passes.h"
 #include "compiler/Planning/Passes.h"
 #include "dialects/Graph/Graph.h"
 #include "dialects/Program/Program.h"
@@ -36,6 +37,7 @@ void registerAllDialects(mlir::DialectRegistry &registry) {
 }
 
 void registerAllPasses() {
+  fusion::registerFusionPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerSymbolDCEPass();
