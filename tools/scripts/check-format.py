@@ -5,7 +5,7 @@
 To format: `clang-format-22 -i FILE…`.
 """
 
-import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,21 +14,19 @@ from source_tree import find_files, run_check
 
 CLANG_FORMAT = "clang-format-22"
 SKIPPED = 77
+WARNING = re.compile(r"^([^:\n]+):(\d+):\d+: warning: code should be clang-formatted", re.MULTILINE)
 
 
 def check_tree(root):
-    findings = []
-    for path in find_files(root, [".h", ".hpp", ".cpp", ".c"]):
-        with open(os.path.join(root, path), "rb") as file:
-            text = file.read()
-        formatted = subprocess.run(
-            [CLANG_FORMAT, f"--assume-filename={os.path.join(root, path)}"],
-            input=text, stdout=subprocess.PIPE, check=True).stdout
-        if formatted != text:
-            pairs = zip(text.splitlines() + [b""], formatted.splitlines() + [b""])
-            line = next((i for i, (old, new) in enumerate(pairs, 1) if old != new), 1)
-            findings.append(f"{path}:{line}: not formatted; run {CLANG_FORMAT} -i {path}")
-    return findings
+    paths = find_files(root, [".h", ".hpp", ".cpp", ".c"])
+    if not paths:
+        return []
+    report = subprocess.run([CLANG_FORMAT, "--dry-run", *paths], cwd=root, stderr=subprocess.PIPE,
+                            encoding="utf-8", check=True).stderr
+    first_lines = {}
+    for path, line in WARNING.findall(report):
+        first_lines.setdefault(path, line)
+    return [f"{path}:{line}: not formatted; run {CLANG_FORMAT} -i {path}" for path, line in first_lines.items()]
 
 
 if __name__ == "__main__":
