@@ -45,9 +45,7 @@ StringAttr KernelCache::intern(mlir::gpu::GPUModuleOp kernelModule,
 
 Value EntryBuilder::slice(Location loc, program::Storage storage,
                           StringRef symbol, int64_t bytes, Type valueType) {
-  OpBuilder builder = OpBuilder::atBlockEnd(
-      entry.getBody().empty() ? &entry.getBody().emplaceBlock()
-                              : &entry.getBody().front());
+  OpBuilder builder = OpBuilder::atBlockEnd(&entry.getBody().front());
   StringAttr symbolAttr =
       symbol.empty() ? StringAttr() : builder.getStringAttr(symbol);
   return program::SliceOp::create(

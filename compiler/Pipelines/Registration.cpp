@@ -5,7 +5,10 @@
 
 #include "compiler/Pipelines/Registration.h"
 
+#include "codegen/Lowering/Passes.h"
+#include "codegen/SPIRV/Passes.h"
 #include "codegen/Strategy/Passes.h"
+#include "compiler/Fusion/Passes.h"
 #include "compiler/Planning/Passes.h"
 #include "dialects/Graph/Graph.h"
 #include "dialects/Program/Program.h"
@@ -34,10 +37,13 @@ void registerAllDialects(mlir::DialectRegistry &registry) {
 }
 
 void registerAllPasses() {
+  fusion::registerFusionPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerSymbolDCEPass();
   planning::registerLlmcCompilerPlanningPasses();
+  codegen::registerLoweringPasses();
+  codegen::registerSPIRVPasses();
   codegen::registerStrategyPasses();
 }
 

@@ -155,7 +155,7 @@ def Graph_SelectRowsOp : Graph_Op<"select_rows", [Pure]> {
   let assemblyFormat = "$input `,` $first attr-dict `:` type($input) `->` type($result)";
 }
 
-def Graph_CausalMaskOp : Graph_Op<"causal_mask", [Pure, SameOperandsAndResultType]> {
+def Graph_CausalMaskOp : Graph_Op<"causal_mask", [Pure, AllTypesMatch<["input", "result"]>]> {
   let summary = "y[.., t, j] = x[.., t, j] where j <= position + t, else -inf";
   let arguments = (ins Graph_Tensor:$input, Graph_Scalar:$position);
   let results = (outs Graph_Tensor:$result);

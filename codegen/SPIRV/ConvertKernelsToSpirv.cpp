@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From gpu modules to SPIR-V words in the kernels. The conversions are
+// upstream's; what is here is their order, the target environment, loop control
+// and SPIRV-Tools.
+
+#include "codegen/SPIRV/Passes.h"
+#include "codegen/SPIRV/SpirvTools.h"
+#include "codegen/SPIRV/TargetEnvironment.h"
+#include "dialects/Program/Program.h"
+
+#include "mlir/Conversion/ArithToSPIRV/ArithToSPIRV.h"
+#include "mlir/Conversion/FuncToSPIRV/FuncToSPIRV.h"
+#include "mlir/Conversion/GPUToSPIRV/GPUToSPIRV.h"
+#include "mlir/Conversion/MathToSPIRV/MathToSPIRV.h"
+#include "mlir/Conversion/MemRefToSPIRV/MemRefToSPIRV.h"
+#include "mlir/Conversion/SCFToSPIRV/SCFToSPIRV.h"
+#include "mlir/Conversion/VectorToSPIRV/VectorToSPIRV.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
+#include "mlir/Dialect/SPIRV/Transforms/Passes.h"
+#include "mlir/Dialect/SPIRV/Transforms/SPIRVConversion.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Threading.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/SPIRV/Serialization.h"
+#include "mlir/Transforms/Passes.h"
+
+#include <mutex>
+
+namespace llmc::codegen {
+
+#define DEBUG_TYPE "llmc-convert-kernels-to-spirv"
+#define GEN_PASS_DEF_CONVERTKERNELSTOSPIRVPASS
+#include "codegen/SPIRV/Passes.h.inc"
+
+namespace gpu = mlir::gpu;
+namespace spirv = mlir::spirv;
+
+namespace {
+
+/// Converts the gpu.module in a module. Upstream's convert-gpu-to-spirv has no
+/// patterns for math.
+struct ConvertGpuModule final
+    : mlir::PassWrapper<ConvertGpuModule, mlir::OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ConvertGpuModule)
+
+  void runOnOperation() override {
+    for (auto module : llvm::make_early_inc_range(
+             getOperation().getOps<gpu::GPUModuleOp>())) {
+      spirv::TargetEnvAttr environment =
+          spirv::lookupTargetEnvOrDefault(module);
+      auto target = mlir::SPIRVConversionTarget::get(environment);
+      mlir::SPIRVConversionOptions options;
+      options.use64bitIndex = false;
+      options.emulateLT32BitScalarTypes = false;
+      mlir::SPIRVTypeConverter types(environment, options);
+      RewritePatternSet patterns(&getContext());
+      mlir::ScfToSPIRVContext scfContext;
+      mlir::populateGPUToSPIRVPatterns(types, patterns);
+      mlir::arith::populateArithToSPIRVPatterns(types, patterns);
+      mlir::populateMathToSPIRVPatterns(types, patterns);
+      mlir::populateMemRefToSPIRVPatterns(types, patterns);
+      mlir::populateVectorToSPIRVPatterns(types, patterns);
+      mlir::populateSCFToSPIRVPatterns(types, scfContext, patterns);
+      mlir::populateFuncToSPIRVPatterns(types, patterns);
+      if (failed(applyFullConversion(module, *target, std::move(patterns))))
+        return signalPassFailure();
+    }
+  }
+};
+
+/// The last touches on a spirv.module: loops are not to be unrolled, and the
+/// version is the target's again (spirv-update-vce lowers it to the least that
+/// the ops need, which the entry point's list of globals does not fit).
+void finishModule(spirv::ModuleOp module, spirv::TargetEnvAttr environment) {
+  module.walk([](spirv::LoopOp loop) {
+    loop.setLoopControl(spirv::LoopControl::DontUnroll);
+  });
+  spirv::VerCapExtAttr triple = *module.getVceTriple();
+  SmallVector<spirv::Capability> capabilities(triple.getCapabilities());
+  SmallVector<spirv::Extension> extensions(triple.getExtensions());
+  module.setVceTripleAttr(spirv::VerCapExtAttr::get(
+      environment.getVersion(), capabilities, extensions, module.getContext()));
+}
+
+LogicalResult convertGpuModule(ModuleOp holder) {
+  mlir::PassManager passes(holder.getContext(), ModuleOp::getOperationName());
+  passes.addPass(mlir::createCanonicalizerPass());
+  passes.addPass(mlir::createCSEPass());
+  passes.addPass(std::make_unique<ConvertGpuModule>());
+  passes.addNestedPass<spirv::ModuleOp>(
+      spirv::createSPIRVLowerABIAttributesPass());
+  passes.addPass(mlir::createCanonicalizerPass());
+  passes.addPass(mlir::createCSEPass());
+  passes.addNestedPass<spirv::ModuleOp>(spirv::createSPIRVUpdateVCEPass());
+  return passes.run(holder);
+}
+
+struct Job {
+  program::KernelOp kernel;
+  /// Holds the gpu.module, later the spirv.module.
+  OwningOpRef<ModuleOp> holder;
+  std::vector<uint32_t> words;
+};
+
+LogicalResult runJob(Job &job, target::DeviceAttr device,
+                     spirv::TargetEnvAttr environment) {
+  if (failed(convertGpuModule(*job.holder)))
+    return job.kernel.emitError("kernel '")
+           << job.kernel.getSymName() << "' does not convert to SPIR-V";
+  auto module = *job.holder->getOps<spirv::ModuleOp>().begin();
+  finishModule(module, environment);
+  SmallVector<uint32_t, 0> binary;
+  spirv::SerializationOptions options;
+  options.emitSymbolName = false;
+  options.emitDebugInfo = false;
+  if (failed(spirv::serialize(module, binary, options)))
+    return job.kernel.emitError("kernel '")
+           << job.kernel.getSymName() << "' does not serialize";
+  std::string error;
+  auto words = optimizeAndValidate({binary.begin(), binary.end()},
+                                   device.getVulkanMinor(), error);
+  if (!words)
+    return job.kernel.emitError("kernel '")
+           << job.kernel.getSymName() << "' is not valid SPIR-V: " << error;
+  job.words = std::move(*words);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// llmc-convert-kernels-to-spirv
+//===----------------------------------------------------------------------===//
+
+struct ConvertKernelsToSpirvPass final
+    : impl::ConvertKernelsToSpirvPassBase<ConvertKernelsToSpirvPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto device = module->getAttrOfType<target::DeviceAttr>(
+        target::DeviceAttr::getModuleAttrName());
+    if (!device) {
+      module.emitError("has no ")
+          << target::DeviceAttr::getModuleAttrName() << " to convert for";
+      return signalPassFailure();
+    }
+    spirv::TargetEnvAttr environment = targetEnvironment(device);
+    std::vector<Job> jobs;
+    if (failed(takeKernels(module, environment, jobs)))
+      return signalPassFailure();
+    if (failed(
+            mlir::failableParallelForEach(&getContext(), jobs, [&](Job &job) {
+              return runJob(job, device, environment);
+            })))
+      return signalPassFailure();
+    Builder builder(&getContext());
+    for (Job &job : jobs) {
+      SmallVector<int32_t, 0> words(job.words.begin(), job.words.end());
+      job.kernel.setSpirvAttr(builder.getDenseI32ArrayAttr(words));
+      ++numKernels;
+    }
+  }
+
+  /// Moves each kernel's gpu.module into a module of its own.
+  static LogicalResult takeKernels(ModuleOp module,
+                                   spirv::TargetEnvAttr environment,
+                                   std::vector<Job> &jobs) {
+    SymbolTable symbols(module);
+    for (auto kernel : module.getOps<program::KernelOp>()) {
+      if (kernel.getSpirv())
+        continue;
+      auto gpuModule = symbols.lookup<gpu::GPUModuleOp>(
+          (kernel.getSymName() + "_gpu").str());
+      if (!gpuModule)
+        return kernel.emitOpError("has neither SPIR-V nor a gpu.module");
+      gpuModule->setAttr(spirv::getTargetEnvAttrName(), environment);
+      Job &job =
+          jobs.emplace_back(Job{kernel, ModuleOp::create(kernel.getLoc()), {}});
+      gpuModule->moveBefore(job.holder->getBody(),
+                            job.holder->getBody()->end());
+    }
+    return success();
+  }
+};
+
+} // namespace
+
+} // namespace llmc::codegen

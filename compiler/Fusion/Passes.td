@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Passes that decide which ops run as one unit.
+
+#ifndef LLMC_COMPILER_FUSION_PASSES_TD
+#define LLMC_COMPILER_FUSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+//===----------------------------------------------------------------------===//
+// Fusion of primitives into ops (once per model)
+//===----------------------------------------------------------------------===//
+
+def FuseHorizontalLinearsPass : Pass<"llmc-fuse-horizontal-linears", "::mlir::ModuleOp"> {
+  let summary = "join linears that read the same input into one linear on a concatenated weight";
+  let description = [{
+    `graph.quantized_linear` ops of one block with the same input value, the same encoding and the same K become
+    one, on a new `graph.weight` whose `sources` are those of the joined weights, in program order. The new weight is
+    named after the joined ones (`a+b+c`); weights that nothing uses any more are erased. Each old result becomes
+    a `graph.slice` along dimension 1.
+
+    ```mlir
+    %q = graph.quantized_linear %x, %wq            %y = graph.quantized_linear %x, %"wq+wk"
+    %k = graph.quantized_linear %x, %wk      →     %q = graph.slice %y dim 1 offset 0 size 64
+                                                   %k = graph.slice %y dim 1 offset 64 size 32
+    ```
+
+    If every joined linear is followed by the addition of a 1-D weight of one encoding, the biases are joined in the
+    same way and added once, before the slices.
+
+    Linears whose results meet in an element-wise op (the gate and the up projection of SwiGLU) are left alone: they
+    compute one result together. So are linears whose slices would start at an offset that is no multiple of 4
+    elements, because activations are read four at a time.
+  }];
+  let statistics = [
+    Statistic<"numLinearsJoined", "num-linears-joined", "linears that became a part of a joined one">
+  ];
+  let dependentDialects = ["::llmc::graph::GraphDialect"];
+}
+
+def FuseQuantizedLinearPass : Pass<"llmc-fuse-quantized-linear", "::mlir::func::FuncOp"> {
+  let summary = "read encoded weights directly in linears and embeddings";
+  let description = [{
+    A `graph.matmul transpose_rhs` of a 2-D activation by a dequantized weight becomes a `graph.quantized_linear`, and
+    a `graph.embedding` of a dequantized table a `graph.quantized_embedding`, so that no decoded weight is stored.
+
+    ```mlir
+    %d = graph.dequantize %w
+    %y = graph.matmul %x, %d transpose_rhs    →    %y = graph.quantized_linear %x, %w
+    ```
+
+    A dequantize with other users stays for those. Matmuls whose weight is not transposed, or whose operands have
+    batch dimensions, are left alone.
+  }];
+  let statistics = [
+    Statistic<"numWeightsFused", "num-weights-fused", "linears and embeddings that read an encoded weight">
+  ];
+  let dependentDialects = ["::llmc::graph::GraphDialect"];
+}
+
+def FuseSdpaPass : Pass<"llmc-fuse-sdpa", "::mlir::func::FuncOp"> {
+  let summary = "recognise scaled dot-product attention";
+  let description = [{
+    matmul, scale, mask, softmax and matmul become one `graph.sdpa`, so that the scores are never stored.
+
+    ```mlir
+    %s = graph.matmul %q, %k transpose_rhs
+    %t = graph.mul %s, %scale
+    %m = graph.causal_mask %t, %position      →    %y = graph.sdpa %q', %k', %v', %position scale 0.125 causal
+    %p = graph.softmax %m
+    %y = graph.matmul %p, %v
+    ```
+
+    - The scale is a product of any number of constant factors, on the scores, on the query or on the key, on either
+      side of a mul; none at all is a scale of 1. It may stand before or after the mask, if it is positive.
+    - Without a mask the result has neither `causal` nor a position.
+    - Transposes and reshapes around the chain are undone: `%q'` is [rows, heads, head dimension], `%k'` and `%v'`
+      [keys, KV heads, head dimension]. Where the IR holds no such value, a transpose or reshape is added.
+    - Grouped queries are batch dimensions [KV heads, group] that broadcast against [KV heads, 1].
+
+    Not fused: chains whose scores, masked scores or probabilities have another user, and chains with anything else
+    between the matmuls (an added bias, a soft cap).
+  }];
+  let statistics = [
+    Statistic<"numSdpasFused", "num-sdpas-fused", "attention chains that became an sdpa">
+  ];
+  let dependentDialects = ["::llmc::graph::GraphDialect"];
+}
+
+#endif // LLMC_COMPILER_FUSION_PASSES_TD

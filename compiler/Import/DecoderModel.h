@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A decoder-only transformer as its file describes it: hyper-parameters and
+// where each weight lies. Importers of every format fill it in and check it;
+// DecoderBuilder turns it into graph primitives and can't fail.
+
+#ifndef LLMC_COMPILER_IMPORT_DECODERMODEL_H
+#define LLMC_COMPILER_IMPORT_DECODERMODEL_H
+
+#include "dialects/Graph/GraphEnums.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace llmc::importer {
+
+/// A weight's symbol, shape (outermost dimension first) and place.
+struct Weight {
+  std::string name;
+  llvm::SmallVector<int64_t, 2> shape;
+  graph::Encoding encoding;
+  /// From the start of the model file.
+  int64_t offsetInBytes;
+};
+
+/// y = x weight^T (+ bias)
+struct Linear {
+  Weight weight; // [outputs, inputs]
+  std::optional<Weight> bias;
+};
+
+/// x = x + output(attention(q, k, v of norm(x)))
+/// x = x + down(silu(gate(norm(x))) * up(norm(x)))
+struct DecoderLayer {
+  Weight attentionNorm;
+  Linear query, key, value, output;
+  /// Over the head dimension, before the rotation.
+  std::optional<Weight> queryNorm, keyNorm;
+  Weight feedForwardNorm;
+  Linear gate, up, down;
+};
+
+struct Rotary {
+  graph::RotaryPairs pairs;
+  float base;
+  /// Elements of a head that are rotated, from the first on.
+  int64_t dim;
+  /// Positions are multiplied by it (linear scaling).
+  float positionScale;
+  /// [dim / 2] divisors of the frequencies.
+  std::optional<Weight> factors;
+};
+
+struct DecoderModel {
+  std::string file;
+  std::string architecture;
+  std::string name;
+  int64_t hiddenSize, feedForwardSize, vocabularySize;
+  int64_t numHeads, numKvHeads, headDim;
+  /// Tokens that the KV caches have room for.
+  int64_t contextLength;
+  float normEpsilon;
+  Rotary rotary;
+  Weight embedding; // [vocabulary, hidden]
+  std::vector<DecoderLayer> layers;
+  Weight outputNorm;
+  /// Absent when the embedding serves as output matrix too.
+  std::optional<Weight> output;
+};
+
+} // namespace llmc::importer
+
+#endif // LLMC_COMPILER_IMPORT_DECODERMODEL_H

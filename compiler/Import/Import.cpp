@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Chooses the importer for a file.
+
+#include "compiler/Import/Import.h"
+
+#include "compiler/Import/DecoderBuilder.h"
+#include "compiler/Import/GGUF/GgufDecoder.h"
+#include "dialects/Graph/Graph.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/Support/FileSystem.h"
+
+namespace llmc::importer {
+
+namespace {
+
+llvm::Expected<OwningOpRef<ModuleOp>>
+importGguf(MLIRContext &context, StringRef path, const ImportOptions &options) {
+  auto file = gguf::GgufFile::open(path);
+  if (!file)
+    return file.takeError();
+  auto model = gguf::readDecoder(**file, options);
+  if (!model)
+    return model.takeError();
+  return buildDecoder(context, *model);
+}
+
+} // namespace
+
+llvm::Expected<OwningOpRef<ModuleOp>>
+importModel(MLIRContext &context, StringRef path,
+            const ImportOptions &options) {
+  context.loadDialect<graph::GraphDialect, mlir::func::FuncDialect>();
+  if (llvm::sys::fs::is_directory(path))
+    return llvm::createStringError(
+        path + ": is a folder, supported are .gguf and .mlir files");
+  if (path.ends_with(".mlir"))
+    return importMlirFile(context, path);
+  if (path.ends_with(".onnx") || path.ends_with(".safetensors"))
+    return llvm::createStringError(
+        path + ": this format is not supported, supported are .gguf and .mlir "
+               "files");
+  return importGguf(context, path, options);
+}
+
+} // namespace llmc::importer

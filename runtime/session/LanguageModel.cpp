@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// LanguageModel.h.
+
+#include "runtime/session/LanguageModel.h"
+
+#include "runtime/session/PrefillPlan.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace llmc::runtime {
+
+namespace {
+
+constexpr const char *kForward = "forward";
+constexpr const char *kLogits = "logits";
+constexpr const char *kTokens = "tokens";
+
+/// An exponent of all ones is infinity or NaN. Written without floating point,
+/// so that no compiler flag folds it away.
+bool isFinite(const float *values, size_t count) {
+  bool finite = true;
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, values + i, sizeof(bits));
+    finite &= (bits & 0x7f800000u) != 0x7f800000u;
+  }
+  return finite;
+}
+
+} // namespace
+
+StatusOr<std::unique_ptr<LanguageModel>>
+LanguageModel::create(std::shared_ptr<const Module> module,
+                      const SessionOptions &options) {
+  LLMC_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                        Session::create(std::move(module), options));
+  std::unique_ptr<LanguageModel> model(new LanguageModel(std::move(session)));
+  if (Status status = model->findFunctions(); !status.ok())
+    return status.withContext(model->module().reader().path());
+  return model;
+}
+
+Status LanguageModel::findFunctions() {
+  const format::Variant &variant = module().variant();
+  for (int i = 0; i < variant.entries_size(); ++i) {
+    const format::Entry &entry = variant.entries(i);
+    const uint32_t index = static_cast<uint32_t>(i);
+    if (entry.function() == kForward) {
+      LLMC_ASSIGN_OR_RETURN(const uint32_t port,
+                            session->findInput(index, kTokens));
+      forwardBuckets.push_back({entry.rows(), index, port});
+    } else if (entry.function() == kLogits) {
+      LLMC_ASSIGN_OR_RETURN(const uint32_t port,
+                            session->findOutput(index, kLogits));
+      logitsBuckets.push_back({entry.rows(), index, port});
+      const uint32_t width = static_cast<uint32_t>(
+          entry.outputs(static_cast<int>(port)).row_elements());
+      if (numLogits && width != numLogits)
+        return Status(
+            StatusCode::InvalidFile,
+            "the functions 'logits' differ in their number of logits");
+      numLogits = width;
+    }
+  }
+  if (forwardBuckets.empty() || logitsBuckets.empty())
+    return Status(StatusCode::Unsupported,
+                  "the file has no language model: functions 'forward' and "
+                  "'logits' are needed");
+  const auto byRows = [](const Bucket &a, const Bucket &b) {
+    return a.rows < b.rows;
+  };
+  std::sort(forwardBuckets.begin(), forwardBuckets.end(), byRows);
+  std::sort(logitsBuckets.begin(), logitsBuckets.end(), byRows);
+  const format::Model &model = module().manifest().model();
+  if (model.vocabulary_size() != numLogits)
+    return Status(StatusCode::InvalidFile,
+                  "model.vocabulary_size is " +
+                      std::to_string(model.vocabulary_size()) +
+                      ", the port 'logits' has " + std::to_string(numLogits));
+  maxContext =
+      static_cast<uint32_t>(std::min<uint64_t>(model.max_context(), INT32_MAX));
+  rowsOfLogits.resize(size_t{logitsBuckets.back().rows} * numLogits);
+  return okStatus();
+}
+
+Status LanguageModel::prefill(const std::vector<int32_t> &tokens,
+                              float *logits) {
+  const auto copyOut = [&](const float *row) {
+    std::memcpy(logits, row, size_t{numLogits} * sizeof(float));
+    return okStatus();
+  };
+  return evaluate(tokens.data(), tokens.size(), /*wantsAll=*/false,
+                  logits ? LogitsSink(copyOut) : LogitsSink());
+}
+
+Status LanguageModel::prefillWithAllLogits(const std::vector<int32_t> &tokens,
+                                           const LogitsSink &sink) {
+  return evaluate(tokens.data(), tokens.size(), /*wantsAll=*/true, sink);
+}
+
+Status LanguageModel::decode(int32_t token, float *logits) {
+  const auto copyOut = [&](const float *row) {
+    std::memcpy(logits, row, size_t{numLogits} * sizeof(float));
+    return okStatus();
+  };
+  return evaluate(&token, 1, /*wantsAll=*/false,
+                  logits ? LogitsSink(copyOut) : LogitsSink());
+}
+
+Status LanguageModel::truncate(uint32_t numTokens) {
+  LLMC_ASSIGN_OR_RETURN(std::unique_lock<std::mutex> lock, session->acquire());
+  if (numTokens > numEvaluated)
+    return Status(StatusCode::InvalidArgument,
+                  "the session was to keep " + std::to_string(numTokens) +
+                      " tokens, it has " + std::to_string(numEvaluated));
+  numEvaluated = numTokens;
+  return okStatus();
+}
+
+Status LanguageModel::checkTokens(const int32_t *tokens, size_t count) const {
+  if (count == 0)
+    return Status(StatusCode::InvalidArgument, "there is no token to evaluate");
+  if (count > maxContext - numEvaluated)
+    return Status(StatusCode::ContextFull,
+                  std::to_string(count) + " tokens after " +
+                      std::to_string(numEvaluated) + " make " +
+                      std::to_string(count + numEvaluated) +
+                      ", the context has room for " +
+                      std::to_string(maxContext));
+  for (size_t i = 0; i < count; ++i)
+    if (tokens[i] < 0 || static_cast<uint32_t>(tokens[i]) >= numLogits)
+      return Status(StatusCode::InvalidArgument,
+                    "token " + std::to_string(i) + " is " +
+                        std::to_string(tokens[i]) + ", allowed is 0 to " +
+                        std::to_string(numLogits - 1));
+  return okStatus();
+}
+
+Status LanguageModel::evaluate(const int32_t *tokens, size_t count,
+                               bool wantsAll, const LogitsSink &sink) {
+  LLMC_ASSIGN_OR_RETURN(std::unique_lock<std::mutex> lock, session->acquire());
+  LLMC_RETURN_IF_ERROR(checkTokens(tokens, count));
+  const uint32_t start = numEvaluated;
+  Status status =
+      evaluateSteps(tokens, static_cast<uint32_t>(count), wantsAll, sink);
+  if (!status.ok())
+    numEvaluated = start;
+  return status;
+}
+
+Status LanguageModel::evaluateSteps(const int32_t *tokens, uint32_t count,
+                                    bool wantsAll, const LogitsSink &sink) {
+  // Decoding is this alone, without a plan.
+  if (count == 1 && !wantsAll)
+    return runLastStep(tokens, 1, smallestFor(1, forwardBuckets), sink);
+  std::vector<uint32_t> sizes;
+  for (const Bucket &bucket : forwardBuckets)
+    sizes.push_back(bucket.rows);
+  for (const PrefillStep &step : planPrefill(count, sizes)) {
+    const Bucket &forward = smallestFor(step.bucket, forwardBuckets);
+    const bool isLast = step.rows == count;
+    if (wantsAll) {
+      LLMC_RETURN_IF_ERROR(runStep(tokens, step.rows, forward));
+      LLMC_RETURN_IF_ERROR(runLogits(step.rows, sink));
+    } else if (isLast) {
+      LLMC_RETURN_IF_ERROR(runLastStep(tokens, step.rows, forward, sink));
+    } else {
+      LLMC_RETURN_IF_ERROR(runStep(tokens, step.rows, forward));
+    }
+    tokens += step.rows;
+    count -= step.rows;
+  }
+  return okStatus();
+}
+
+Status LanguageModel::prepareForward(const int32_t *tokens, uint32_t rows,
+                                     const Bucket &forward) {
+  if (isCancelled.exchange(false))
+    return Status(StatusCode::Cancelled, "the evaluation was cancelled");
+  session->writeStep(forward.entry, {static_cast<int32_t>(numEvaluated),
+                                     static_cast<int32_t>(rows), 0});
+  return session->writeInput(forward.entry, forward.port, tokens, rows);
+}
+
+Status LanguageModel::runStep(const int32_t *tokens, uint32_t rows,
+                              const Bucket &forward) {
+  LLMC_RETURN_IF_ERROR(prepareForward(tokens, rows, forward));
+  LLMC_RETURN_IF_ERROR(session->submit({forward.entry}));
+  numEvaluated += rows;
+  return okStatus();
+}
+
+/// The step and the logits of its last row, in one submission where their step
+/// words allow it.
+Status LanguageModel::runLastStep(const int32_t *tokens, uint32_t rows,
+                                  const Bucket &forward,
+                                  const LogitsSink &sink) {
+  const Bucket &logits = smallestFor(1, logitsBuckets);
+  const StepWords logitsWords{static_cast<int32_t>(numEvaluated), 1,
+                              static_cast<int32_t>(rows) - 1};
+  if (!sink)
+    return runStep(tokens, rows, forward);
+  if (session->canSubmitTogether(forward.entry, logits.entry)) {
+    LLMC_RETURN_IF_ERROR(prepareForward(tokens, rows, forward));
+    session->writeStep(logits.entry, logitsWords);
+    LLMC_RETURN_IF_ERROR(session->submit({forward.entry, logits.entry}));
+    numEvaluated += rows;
+  } else {
+    LLMC_RETURN_IF_ERROR(runStep(tokens, rows, forward));
+    session->writeStep(logits.entry, logitsWords);
+    LLMC_RETURN_IF_ERROR(session->submit({logits.entry}));
+  }
+  return deliver(logits, 1, sink);
+}
+
+/// The logits of the first `numRows` rows of the step that ran last.
+Status LanguageModel::runLogits(uint32_t numRows, const LogitsSink &sink) {
+  for (uint32_t first = 0; first < numRows;) {
+    const uint32_t rows = std::min(numRows - first, logitsBuckets.back().rows);
+    const Bucket &logits = smallestFor(rows, logitsBuckets);
+    session->writeStep(logits.entry,
+                       {static_cast<int32_t>(numEvaluated - numRows),
+                        static_cast<int32_t>(rows),
+                        static_cast<int32_t>(first)});
+    LLMC_RETURN_IF_ERROR(session->submit({logits.entry}));
+    LLMC_RETURN_IF_ERROR(deliver(logits, rows, sink));
+    first += rows;
+  }
+  return okStatus();
+}
+
+Status LanguageModel::deliver(const Bucket &bucket, uint32_t rows,
+                              const LogitsSink &sink) {
+  LLMC_RETURN_IF_ERROR(session->readOutput(bucket.entry, bucket.port,
+                                           rowsOfLogits.data(), rows));
+  for (uint32_t row = 0; row < rows; ++row) {
+    const float *logits = rowsOfLogits.data() + size_t{row} * numLogits;
+    if (!isFinite(logits, numLogits))
+      return Status(StatusCode::NonFinite,
+                    "the model computed logits that are not finite");
+    LLMC_RETURN_IF_ERROR(sink(logits));
+  }
+  return okStatus();
+}
+
+const LanguageModel::Bucket &
+LanguageModel::smallestFor(uint32_t rows, const std::vector<Bucket> &buckets) {
+  return *std::find_if(
+      buckets.begin(), buckets.end() - 1,
+      [&](const Bucket &bucket) { return bucket.rows >= rows; });
+}
+
+} // namespace llmc::runtime

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A session of a language model: tokens in, logits out, a KV cache that grows.
+
+#ifndef LLMC_RUNTIME_SESSION_LANGUAGEMODEL_H
+#define LLMC_RUNTIME_SESSION_LANGUAGEMODEL_H
+
+#include "runtime/session/Session.h"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace llmc::runtime {
+
+/// Takes one row of logits (vocabularySize floats), in the order of the tokens;
+/// a failure ends the evaluation.
+using LogitsSink = std::function<Status(const float *logits)>;
+
+/// Used by one thread at a time, another gets Busy; `cancel` may come from any
+/// thread. After a failure the position is what it was before the call, and
+/// unless the device is lost or hangs the session goes on as if the call had
+/// not been.
+class LanguageModel {
+public:
+  /// Unsupported when the file has no functions `forward` (input `tokens`) and
+  /// `logits` (output `logits`).
+  static StatusOr<std::unique_ptr<LanguageModel>>
+  create(std::shared_ptr<const Module> module, const SessionOptions &options);
+
+  const Module &module() const { return session->module(); }
+  uint32_t vocabularySize() const { return numLogits; }
+  uint32_t contextLength() const { return maxContext; }
+  /// Tokens evaluated so far.
+  uint32_t position() const { return numEvaluated; }
+
+  /// Evaluates tokens in steps of many rows. `logits`: room for vocabularySize
+  /// floats, those after the last token; null: not wanted. InvalidArgument: no
+  /// token, or an id outside of the vocabulary; ContextFull: more than fit,
+  /// with both numbers; NonFinite: a logit is NaN or infinite; Cancelled.
+  Status prefill(const std::vector<int32_t> &tokens, float *logits);
+  /// The same with the logits after every token.
+  Status prefillWithAllLogits(const std::vector<int32_t> &tokens,
+                              const LogitsSink &sink);
+  /// One token, in one submission. Errors as for prefill.
+  Status decode(int32_t token, float *logits);
+
+  /// Forgets everything.
+  Status reset() { return truncate(0); }
+  /// Forgets all but the first `numTokens` tokens. InvalidArgument: there are
+  /// fewer.
+  Status truncate(uint32_t numTokens);
+  /// Ends an evaluation that is under way in another thread, between two of its
+  /// steps, or else the next one.
+  void cancel() { isCancelled = true; }
+
+private:
+  struct Bucket {
+    uint32_t rows = 0;
+    uint32_t entry = 0;
+    uint32_t port = 0; // input `tokens` of forward, output `logits` of logits
+  };
+
+  explicit LanguageModel(std::unique_ptr<Session> session)
+      : session(std::move(session)) {}
+  Status findFunctions();
+  Status checkTokens(const int32_t *tokens, size_t count) const;
+  Status evaluate(const int32_t *tokens, size_t count, bool wantsAll,
+                  const LogitsSink &sink);
+  Status evaluateSteps(const int32_t *tokens, uint32_t count, bool wantsAll,
+                       const LogitsSink &sink);
+  Status prepareForward(const int32_t *tokens, uint32_t rows,
+                        const Bucket &forward);
+  Status runStep(const int32_t *tokens, uint32_t rows, const Bucket &forward);
+  Status runLastStep(const int32_t *tokens, uint32_t rows,
+                     const Bucket &forward, const LogitsSink &sink);
+  Status runLogits(uint32_t numRows, const LogitsSink &sink);
+  Status deliver(const Bucket &bucket, uint32_t rows, const LogitsSink &sink);
+  static const Bucket &smallestFor(uint32_t rows,
+                                   const std::vector<Bucket> &buckets);
+
+  std::unique_ptr<Session> session;
+  std::vector<Bucket> forwardBuckets; // rows ascending
+  std::vector<Bucket> logitsBuckets;  // rows ascending
+  std::vector<float> rowsOfLogits;    // room for the largest logits bucket
+  uint32_t numLogits = 0;
+  uint32_t maxContext = 0;
+  uint32_t numEvaluated = 0;
+  std::atomic<bool> isCancelled{false};
+};
+
+} // namespace llmc::runtime
+
+#endif // LLMC_RUNTIME_SESSION_LANGUAGEMODEL_H

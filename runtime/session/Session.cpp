@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Session.h.
+
+#include "runtime/session/Session.h"
+
+#include "runtime/session/OneTimeCommands.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace llmc::runtime {
+
+namespace {
+
+constexpr size_t kElementBytes = 4; // of every port: i32 or f32
+constexpr size_t kNumStepWords = 16;
+
+std::chrono::milliseconds defaultTimeout(const vulkan::DeviceFacts &device) {
+  if (device.type == vulkan::DeviceType::Cpu)
+    return std::chrono::minutes(10);
+  return std::chrono::seconds(30);
+}
+
+vulkan::BufferAccess accessOf(format::Buffer::Kind kind) {
+  switch (kind) {
+  case format::Buffer::STEP:
+    return vulkan::BufferAccess::HostWrites;
+  case format::Buffer::OUTPUT:
+    return vulkan::BufferAccess::HostReads;
+  default:
+    return vulkan::BufferAccess::Device;
+  }
+}
+
+const char *nameOf(format::Buffer::Kind kind) {
+  switch (kind) {
+  case format::Buffer::ARENA:
+    return "arena";
+  case format::Buffer::STATE:
+    return "state";
+  case format::Buffer::STEP:
+    return "step";
+  case format::Buffer::OUTPUT:
+    return "output";
+  default:
+    return "weight";
+  }
+}
+
+bool overlap(const format::Slice &a, const format::Slice &b) {
+  return a.buffer() == b.buffer() && a.offset() < b.offset() + b.range() &&
+         b.offset() < a.offset() + a.range();
+}
+
+using Ports = google::protobuf::RepeatedPtrField<format::Port>;
+
+StatusOr<uint32_t> findPort(const Ports &ports, const std::string &name,
+                            const format::Entry &entry) {
+  std::string known;
+  for (int i = 0; i < ports.size(); ++i) {
+    if (ports[i].name() == name)
+      return static_cast<uint32_t>(i);
+    known += (i ? ", " : "") + ports[i].name();
+  }
+  return Status(StatusCode::NotFound,
+                "function " + entry.function() + " has no port '" + name +
+                    "', only: " + (known.empty() ? "none" : known));
+}
+
+Status checkRows(const format::Port &port, uint64_t rows) {
+  const uint64_t most = port.slice().range() / port.row_bytes();
+  if (rows <= most)
+    return okStatus();
+  return Status(StatusCode::InvalidArgument,
+                "port " + port.name() + " was given " + std::to_string(rows) +
+                    " rows, it has " + std::to_string(most));
+}
+
+} // namespace
+
+/// Everything that a step in flight uses.
+struct Session::State {
+  std::shared_ptr<const Module> module; // outlives what follows
+  std::chrono::milliseconds timeout;
+  BufferList buffers; // by index in the variant; null for weights, which the
+                      // module has
+  std::unique_ptr<vulkan::DescriptorSets> sets;
+  std::unique_ptr<vulkan::CommandPool> pool;
+  std::vector<vulkan::CommandBuffer> recorded; // by entry
+  std::vector<VkCommandBuffer>
+      submission; // room for the handles of one submission
+  std::unique_ptr<vulkan::Fence> fence;
+  Status failure; // once not ok, for good
+  bool isInFlight = false;
+
+  const format::Variant &variant() const { return module->variant(); }
+  const format::Entry &entry(uint32_t index) const {
+    return variant().entries(static_cast<int>(index));
+  }
+  const vulkan::Buffer &buffer(uint32_t index) const {
+    return buffers[index] ? *buffers[index] : *module->weights()[index];
+  }
+
+  Status createBuffers();
+  Status zeroBuffers();
+  Status createSets();
+  Status record();
+};
+
+Status Session::State::createBuffers() {
+  buffers.resize(static_cast<size_t>(variant().buffers_size()));
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    const format::Buffer &info = variant().buffers(static_cast<int>(i));
+    if (info.kind() == format::Buffer::WEIGHTS)
+      continue;
+    LLMC_ASSIGN_OR_RETURN(buffers[i],
+                          vulkan::Buffer::create(module->device(), info.size(),
+                                                 accessOf(info.kind()),
+                                                 nameOf(info.kind())));
+  }
+  return okStatus();
+}
+
+/// Nothing that a kernel reads may depend on what was in the memory before.
+Status Session::State::zeroBuffers() {
+  LLMC_ASSIGN_OR_RETURN(std::unique_ptr<OneTimeCommands> commands,
+                        OneTimeCommands::create(module->device()));
+  LLMC_ASSIGN_OR_RETURN(vulkan::CommandBuffer recording, commands->begin());
+  for (const std::unique_ptr<vulkan::Buffer> &buffer : buffers)
+    if (buffer && !buffer->mapped())
+      recording.fillWithZeros(*buffer);
+    else if (buffer)
+      std::memset(buffer->mapped(), 0, buffer->size());
+  return commands->finish(timeout);
+}
+
+Status Session::State::createSets() {
+  std::vector<vulkan::DescriptorSetSource> sources;
+  for (const format::Entry &entry : variant().entries())
+    for (const format::Command &command : entry.commands()) {
+      if (!command.has_dispatch())
+        continue;
+      vulkan::DescriptorSetSource source;
+      source.layout =
+          &module->pipelines()[command.dispatch().kernel()].layout();
+      for (const format::Slice &slice : command.dispatch().bindings())
+        source.buffers.push_back(
+            {buffer(slice.buffer()).handle(), slice.offset(), slice.range()});
+      sources.push_back(std::move(source));
+    }
+  LLMC_ASSIGN_OR_RETURN(
+      sets, vulkan::DescriptorSets::create(module->device(), sources));
+  return okStatus();
+}
+
+Status Session::State::record() {
+  LLMC_ASSIGN_OR_RETURN(pool, vulkan::CommandPool::create(module->device()));
+  size_t nextSet = 0;
+  for (const format::Entry &entry : variant().entries()) {
+    LLMC_ASSIGN_OR_RETURN(vulkan::CommandBuffer recording, pool->allocate());
+    LLMC_RETURN_IF_ERROR(recording.begin());
+    recording.acquireFromHost();
+    for (const format::Command &command : entry.commands()) {
+      if (!command.has_dispatch()) {
+        recording.barrier();
+        continue;
+      }
+      const format::Dispatch &dispatch = command.dispatch();
+      recording.dispatch(
+          module->pipelines()[dispatch.kernel()], (*sets)[nextSet++],
+          {dispatch.groups(0), dispatch.groups(1), dispatch.groups(2)});
+    }
+    recording.releaseToHost();
+    LLMC_RETURN_IF_ERROR(recording.end());
+    recorded.push_back(recording);
+  }
+  return okStatus();
+}
+
+Session::Session(std::unique_ptr<State> state) : state(std::move(state)) {}
+
+StatusOr<std::unique_ptr<Session>>
+Session::create(std::shared_ptr<const Module> module,
+                const SessionOptions &options) {
+  auto state = std::make_unique<State>();
+  state->module = std::move(module);
+  vulkan::Device &device = state->module->device();
+  state->timeout = options.stepTimeout.count() > 0
+                       ? options.stepTimeout
+                       : defaultTimeout(device.facts());
+  LLMC_RETURN_IF_ERROR(state->createBuffers());
+  LLMC_RETURN_IF_ERROR(state->zeroBuffers());
+  LLMC_RETURN_IF_ERROR(state->createSets());
+  LLMC_RETURN_IF_ERROR(state->record());
+  LLMC_ASSIGN_OR_RETURN(state->fence, vulkan::Fence::create(device));
+  return std::unique_ptr<Session>(new Session(std::move(state)));
+}
+
+Session::~Session() {
+  // Destroying what the device may still write to is undefined; a leak is not.
+  if (state->isInFlight &&
+      state->fence->waitAndReset(state->timeout).code() == StatusCode::Timeout)
+    state.release();
+}
+
+const Module &Session::module() const { return *state->module; }
+
+StatusOr<std::unique_lock<std::mutex>> Session::acquire() {
+  std::unique_lock<std::mutex> lock(inUse, std::try_to_lock);
+  if (!lock.owns_lock())
+    return Status(StatusCode::Busy, "the session is in use by another thread");
+  return lock;
+}
+
+StatusOr<uint32_t> Session::findEntry(const std::string &function,
+                                      uint32_t rows) const {
+  int best = -1;
+  uint32_t mostRows = 0;
+  const auto &entries = state->variant().entries();
+  for (int i = 0; i < entries.size(); ++i) {
+    if (entries[i].function() != function)
+      continue;
+    mostRows = std::max(mostRows, entries[i].rows());
+    if (entries[i].rows() >= rows &&
+        (best < 0 || entries[i].rows() < entries[best].rows()))
+      best = i;
+  }
+  if (best >= 0)
+    return static_cast<uint32_t>(best);
+  if (mostRows)
+    return Status(StatusCode::InvalidArgument,
+                  "a step of function " + function + " was asked for " +
+                      std::to_string(rows) + " rows, most are " +
+                      std::to_string(mostRows));
+  std::string known;
+  for (const format::Entry &entry : entries)
+    if (known.find(entry.function()) == std::string::npos)
+      known += (known.empty() ? "" : ", ") + entry.function();
+  return Status(StatusCode::NotFound,
+                "the file has no function '" + function + "', only: " + known);
+}
+
+StatusOr<uint32_t> Session::findInput(uint32_t entry,
+                                      const std::string &name) const {
+  return findPort(state->entry(entry).inputs(), name, state->entry(entry));
+}
+
+StatusOr<uint32_t> Session::findOutput(uint32_t entry,
+                                       const std::string &name) const {
+  return findPort(state->entry(entry).outputs(), name, state->entry(entry));
+}
+
+bool Session::canSubmitTogether(uint32_t firstEntry,
+                                uint32_t secondEntry) const {
+  return !overlap(state->entry(firstEntry).step(),
+                  state->entry(secondEntry).step());
+}
+
+void Session::writeStep(uint32_t entry, const StepWords &words) {
+  const format::Slice &slice = state->entry(entry).step();
+  const int32_t values[kNumStepWords] = {words.position, words.rows,
+                                         words.firstRow};
+  std::memcpy(state->buffers[slice.buffer()]->mapped() + slice.offset(), values,
+              sizeof(values));
+}
+
+Status Session::writeInput(uint32_t entry, uint32_t port, const void *data,
+                           uint64_t rows) {
+  const format::Port &info = state->entry(entry).inputs(static_cast<int>(port));
+  LLMC_RETURN_IF_ERROR(checkRows(info, rows));
+  const size_t rowSize = info.row_elements() * kElementBytes;
+  const uint8_t *source = static_cast<const uint8_t *>(data);
+  uint8_t *target =
+      state->buffers[info.slice().buffer()]->mapped() + info.slice().offset();
+  for (uint64_t row = 0; row < rows;
+       ++row, source += rowSize, target += info.row_bytes()) {
+    std::memcpy(target, source, rowSize);
+    std::memset(target + rowSize, 0, info.row_bytes() - rowSize);
+  }
+  return okStatus();
+}
+
+Status Session::submit(std::initializer_list<uint32_t> entries) {
+  LLMC_RETURN_IF_ERROR(state->failure);
+  state->submission.clear();
+  for (const uint32_t entry : entries)
+    state->submission.push_back(state->recorded[entry].handle());
+  Status status =
+      state->module->device().submit(state->submission, *state->fence);
+  if (status.ok()) {
+    state->isInFlight = true;
+    status = state->fence->waitAndReset(state->timeout);
+    state->isInFlight = status.code() == StatusCode::Timeout;
+  }
+  if (status.code() == StatusCode::Timeout ||
+      status.code() == StatusCode::DeviceLost)
+    state->failure = status;
+  return status;
+}
+
+Status Session::readOutput(uint32_t entry, uint32_t port, void *data,
+                           uint64_t rows) const {
+  const format::Port &info =
+      state->entry(entry).outputs(static_cast<int>(port));
+  LLMC_RETURN_IF_ERROR(checkRows(info, rows));
+  const size_t rowSize = info.row_elements() * kElementBytes;
+  uint8_t *target = static_cast<uint8_t *>(data);
+  const uint8_t *source =
+      state->buffers[info.slice().buffer()]->mapped() + info.slice().offset();
+  for (uint64_t row = 0; row < rows;
+       ++row, source += info.row_bytes(), target += rowSize)
+    std::memcpy(target, source, rowSize);
+  return okStatus();
+}
+
+Status Session::runFunction(const std::string &function, const StepWords &words,
+                            const std::vector<NamedInput> &inputs,
+                            const std::vector<NamedOutput> &outputs) {
+  LLMC_ASSIGN_OR_RETURN(std::unique_lock<std::mutex> lock, acquire());
+  if (words.rows < 1)
+    return Status(StatusCode::InvalidArgument, "a step was given " +
+                                                   std::to_string(words.rows) +
+                                                   " rows, least is 1");
+  LLMC_ASSIGN_OR_RETURN(const uint32_t entry,
+                        findEntry(function, static_cast<uint32_t>(words.rows)));
+  for (const format::Port &port : state->entry(entry).inputs())
+    if (std::none_of(inputs.begin(), inputs.end(), [&](const NamedInput &in) {
+          return in.name == port.name();
+        }))
+      return Status(StatusCode::InvalidArgument, "input " + port.name() +
+                                                     " of function " +
+                                                     function + " is missing");
+  writeStep(entry, words);
+  for (const NamedInput &input : inputs) {
+    LLMC_ASSIGN_OR_RETURN(const uint32_t port, findInput(entry, input.name));
+    LLMC_RETURN_IF_ERROR(writeInput(entry, port, input.data, input.rows));
+  }
+  LLMC_RETURN_IF_ERROR(submit({entry}));
+  for (const NamedOutput &output : outputs) {
+    LLMC_ASSIGN_OR_RETURN(const uint32_t port, findOutput(entry, output.name));
+    LLMC_RETURN_IF_ERROR(readOutput(entry, port, output.data, output.rows));
+  }
+  return okStatus();
+}
+
+} // namespace llmc::runtime

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The state of one run of a module: its buffers, its descriptor sets, its
+// recorded command buffers. Everything is allocated, written and recorded when
+// the session is created; a step writes inputs, submits, waits and reads
+// outputs.
+
+#ifndef LLMC_RUNTIME_SESSION_SESSION_H
+#define LLMC_RUNTIME_SESSION_SESSION_H
+
+#include "runtime/session/Module.h"
+#include "runtime/vulkan/CommandBuffer.h"
+#include "runtime/vulkan/DescriptorSets.h"
+#include "runtime/vulkan/Fence.h"
+
+#include <chrono>
+#include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace llmc::runtime {
+
+struct SessionOptions {
+  std::chrono::milliseconds stepTimeout{
+      0}; // for one submission; 0: 30 s, on software devices 10 minutes
+};
+
+/// The step words of the kernel ABI.
+struct StepWords {
+  int32_t position = 0; // of the first row in the context
+  int32_t rows = 1;     // in this step
+  int32_t firstRow = 0; // the function reads a kept value from this row on
+};
+
+struct NamedInput {
+  std::string name;
+  const void *data = nullptr; // rows × row_elements values of 32 bits, packed
+  uint64_t rows = 0;
+};
+
+struct NamedOutput {
+  std::string name;
+  void *data = nullptr; // as above
+  uint64_t rows = 0;
+};
+
+/// Used by one thread at a time: `acquire` says whether another has it. Entries
+/// and ports are indices of the manifest.
+class Session {
+public:
+  static StatusOr<std::unique_ptr<Session>>
+  create(std::shared_ptr<const Module> module, const SessionOptions &options);
+  /// When the device still has not finished a step after another timeout, what
+  /// the step uses is left allocated.
+  ~Session();
+  Session(const Session &) = delete;
+  Session &operator=(const Session &) = delete;
+
+  const Module &module() const;
+
+  /// The right to use the session, until the lock dies. Busy when another
+  /// thread has it.
+  StatusOr<std::unique_lock<std::mutex>> acquire();
+
+  /// The entry of `function` with the fewest rows that has at least `rows`.
+  /// NotFound lists the functions; InvalidArgument tells the most rows.
+  StatusOr<uint32_t> findEntry(const std::string &function,
+                               uint32_t rows) const;
+  /// NotFound lists the ports.
+  StatusOr<uint32_t> findInput(uint32_t entry, const std::string &name) const;
+  StatusOr<uint32_t> findOutput(uint32_t entry, const std::string &name) const;
+
+  /// Whether two entries keep their step words apart, so that one submission
+  /// may hold both.
+  bool canSubmitTogether(uint32_t firstEntry, uint32_t secondEntry) const;
+
+  /// Writes the step words of `entry`.
+  void writeStep(uint32_t entry, const StepWords &words);
+  /// Writes the first `rows` rows of a port. InvalidArgument: more rows than
+  /// the port has.
+  Status writeInput(uint32_t entry, uint32_t port, const void *data,
+                    uint64_t rows);
+  /// Submits the entries' command buffers in order and waits until all are
+  /// done. After a timeout or a lost device the session only fails.
+  Status submit(std::initializer_list<uint32_t> entries);
+  /// Reads the first `rows` rows of a port, as the last submission left them.
+  Status readOutput(uint32_t entry, uint32_t port, void *data,
+                    uint64_t rows) const;
+
+  /// All of the above for one step of any function: every input has to be
+  /// given, outputs are those asked for.
+  Status runFunction(const std::string &function, const StepWords &words,
+                     const std::vector<NamedInput> &inputs,
+                     const std::vector<NamedOutput> &outputs);
+
+private:
+  struct State;
+  explicit Session(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state;
+  std::mutex inUse;
+};
+
+} // namespace llmc::runtime
+
+#endif // LLMC_RUNTIME_SESSION_SESSION_H

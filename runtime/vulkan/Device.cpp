@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Device.h.
+
+#include "runtime/vulkan/Device.h"
+
+#include "runtime/vulkan/Fence.h"
+#include "runtime/vulkan/VulkanStatus.h"
+
+namespace llmc::vulkan {
+
+namespace {
+
+StatusOr<VkDevice> createHandle(const InstanceFunctions &functions,
+                                const PhysicalDevice &physical,
+                                FeatureChain &chain) {
+  const float priority = 1.0f;
+  VkDeviceQueueCreateInfo queue{};
+  queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+  queue.queueFamilyIndex =
+      static_cast<uint32_t>(physical.facts.computeQueueFamily);
+  queue.queueCount = 1;
+  queue.pQueuePriorities = &priority;
+  const std::vector<const char *> extensions = chain.extensions();
+  VkDeviceCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
+  info.pNext = chain.head();
+  info.queueCreateInfoCount = 1;
+  info.pQueueCreateInfos = &queue;
+  info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+  info.ppEnabledExtensionNames = extensions.data();
+  VkDevice device = VK_NULL_HANDLE;
+  LLMC_RETURN_IF_ERROR(
+      fromResult(functions.vkCreateDevice(physical.handle, &info,
+                                          /*pAllocator=*/nullptr, &device),
+                 "creating the device " + physical.facts.name));
+  return device;
+}
+
+} // namespace
+
+StatusOr<std::unique_ptr<Device>>
+Device::create(std::shared_ptr<Instance> instance, size_t physicalDevice,
+               const DeviceOptions &options) {
+  const PhysicalDevice &physical = instance->physicalDevices()[physicalDevice];
+  FeatureChain chain(physical.support);
+  for (const std::string &feature : options.features) {
+    if (!physical.facts.hasFeature(feature))
+      return Status(StatusCode::Unsupported,
+                    physical.facts.name + " lacks the feature " + feature);
+    chain.enable(feature);
+  }
+  const bool requiresSize =
+      options.subgroupSize &&
+      physical.facts.minSubgroupSize != physical.facts.maxSubgroupSize;
+  if (requiresSize)
+    chain.enableSubgroupSizeControl();
+  LLMC_ASSIGN_OR_RETURN(VkDevice handle,
+                        createHandle(instance->functions(), physical, chain));
+  std::unique_ptr<Device> device(
+      new Device(std::move(instance), physical, handle));
+  device->subgroupSize = requiresSize ? options.subgroupSize : 0;
+  LLMC_RETURN_IF_ERROR(device->loadFunctions());
+  device->instance->functions().vkGetPhysicalDeviceMemoryProperties(
+      physical.handle, &device->memoryProperties);
+  device->table.vkGetDeviceQueue(
+      handle, static_cast<uint32_t>(physical.facts.computeQueueFamily),
+      /*queueIndex=*/0, &device->queue);
+  return device;
+}
+
+Device::~Device() {
+  if (table.vkDestroyDevice)
+    table.vkDestroyDevice(device, /*pAllocator=*/nullptr);
+}
+
+Status Device::loadFunctions() {
+  const PFN_vkGetDeviceProcAddr getDeviceProcAddr =
+      instance->functions().vkGetDeviceProcAddr;
+#define LLMC_LOAD(name)                                                        \
+  table.name = reinterpret_cast<PFN_##name>(getDeviceProcAddr(device, #name)); \
+  if (!table.name)                                                             \
+    return Status(StatusCode::NoVulkan,                                        \
+                  "the Vulkan device has no function " #name);
+  LLMC_VULKAN_DEVICE_FUNCTIONS(LLMC_LOAD)
+#undef LLMC_LOAD
+  return okStatus();
+}
+
+Status Device::submit(const std::vector<VkCommandBuffer> &commandBuffers,
+                      Fence &fence) {
+  if (isLost())
+    return Status(StatusCode::DeviceLost,
+                  facts().name + " was lost earlier; load the file again");
+  VkSubmitInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+  info.commandBufferCount = static_cast<uint32_t>(commandBuffers.size());
+  info.pCommandBuffers = commandBuffers.data();
+  const std::lock_guard<std::mutex> guard(queueLock);
+  return noteLoss(
+      fromResult(table.vkQueueSubmit(queue, 1, &info, fence.handle()),
+                 "submitting to " + facts().name));
+}
+
+Status Device::noteLoss(Status status) {
+  if (status.code() == StatusCode::DeviceLost)
+    lost = true;
+  return status;
+}
+
+} // namespace llmc::vulkan

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// VkDevice with its one queue.
+
+#ifndef LLMC_RUNTIME_VULKAN_DEVICE_H
+#define LLMC_RUNTIME_VULKAN_DEVICE_H
+
+#include "runtime/format/Status.h"
+#include "runtime/vulkan/Functions.h"
+#include "runtime/vulkan/Instance.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace llmc::vulkan {
+
+class Fence;
+
+struct DeviceOptions {
+  std::vector<std::string>
+      features; // words of TargetInfo.features: only these are switched on
+  uint32_t subgroupSize = 0; // that pipelines will require; 0: none
+};
+
+/// Shares the instance; outlives every object made from it. Any thread: the
+/// queue has a lock.
+class Device {
+public:
+  /// `physicalDevice` is an index of the instance's list. Fails with
+  /// Unsupported naming what the device lacks.
+  static StatusOr<std::unique_ptr<Device>>
+  create(std::shared_ptr<Instance> instance, size_t physicalDevice,
+         const DeviceOptions &options);
+
+  ~Device();
+  Device(const Device &) = delete;
+  Device &operator=(const Device &) = delete;
+
+  VkDevice handle() const { return device; }
+  const DeviceFunctions &functions() const { return table; }
+  const DeviceFacts &facts() const { return physical.facts; }
+  const VkPhysicalDeviceMemoryProperties &memory() const {
+    return memoryProperties;
+  }
+  /// The size that pipelines must require, or 0 when the device's own is the
+  /// wanted one.
+  uint32_t requiredSubgroupSize() const { return subgroupSize; }
+
+  /// Submits command buffers in order; `fence` is signalled when all are done.
+  /// After the device was lost this fails without a call.
+  Status submit(const std::vector<VkCommandBuffer> &commandBuffers,
+                Fence &fence);
+  /// Remembers that the device is lost, when `status` says so, and returns it.
+  Status noteLoss(Status status);
+  bool isLost() const { return lost; }
+
+private:
+  Device(std::shared_ptr<Instance> instance, const PhysicalDevice &physical,
+         VkDevice device)
+      : instance(std::move(instance)), physical(physical), device(device) {}
+  Status loadFunctions();
+
+  std::shared_ptr<Instance> instance;
+  PhysicalDevice physical;
+  VkDevice device;
+  DeviceFunctions table;
+  VkPhysicalDeviceMemoryProperties memoryProperties{};
+  uint32_t subgroupSize = 0;
+  VkQueue queue = VK_NULL_HANDLE;
+  std::mutex queueLock;
+  std::atomic<bool> lost{false};
+};
+
+} // namespace llmc::vulkan
+
+#endif // LLMC_RUNTIME_VULKAN_DEVICE_H

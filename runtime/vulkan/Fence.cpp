@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fence.h.
+
+#include "runtime/vulkan/Fence.h"
+
+#include "runtime/vulkan/VulkanStatus.h"
+
+namespace llmc::vulkan {
+
+StatusOr<std::unique_ptr<Fence>> Fence::create(Device &device) {
+  VkFenceCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
+  VkFence handle = VK_NULL_HANDLE;
+  LLMC_RETURN_IF_ERROR(
+      fromResult(device.functions().vkCreateFence(
+                     device.handle(), &info, /*pAllocator=*/nullptr, &handle),
+                 "creating a fence"));
+  return std::unique_ptr<Fence>(new Fence(device, handle));
+}
+
+Fence::~Fence() {
+  device.functions().vkDestroyFence(device.handle(), fence,
+                                    /*pAllocator=*/nullptr);
+}
+
+Status Fence::waitAndReset(std::chrono::milliseconds timeout) {
+  const uint64_t nanoseconds =
+      static_cast<uint64_t>(std::chrono::nanoseconds(timeout).count());
+  const VkResult result = device.functions().vkWaitForFences(
+      device.handle(), 1, &fence, /*waitAll=*/VK_TRUE, nanoseconds);
+  if (result == VK_TIMEOUT)
+    return Status(StatusCode::Timeout,
+                  device.facts().name + " did not finish a step within " +
+                      std::to_string(timeout.count()) + " ms");
+  LLMC_RETURN_IF_ERROR(device.noteLoss(
+      fromResult(result, "waiting for " + device.facts().name)));
+  return fromResult(
+      device.functions().vkResetFences(device.handle(), 1, &fence),
+      "resetting a fence");
+}
+
+} // namespace llmc::vulkan

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Vulkan functions that the runtime calls, as tables which are passed by
+// reference. Nothing links libvulkan: a program starts without it, and a test
+// can put its own functions in.
+
+#ifndef LLMC_RUNTIME_VULKAN_FUNCTIONS_H
+#define LLMC_RUNTIME_VULKAN_FUNCTIONS_H
+
+#define VK_NO_PROTOTYPES
+#include <vulkan/vulkan_core.h>
+
+namespace llmc::vulkan {
+
+#define LLMC_VULKAN_GLOBAL_FUNCTIONS(X) X(vkCreateInstance)
+
+#define LLMC_VULKAN_INSTANCE_FUNCTIONS(X)                                      \
+  X(vkDestroyInstance)                                                         \
+  X(vkEnumeratePhysicalDevices)                                                \
+  X(vkGetPhysicalDeviceProperties2)                                            \
+  X(vkGetPhysicalDeviceProperties)                                             \
+  X(vkGetPhysicalDeviceFeatures2)                                              \
+  X(vkGetPhysicalDeviceMemoryProperties)                                       \
+  X(vkGetPhysicalDeviceQueueFamilyProperties)                                  \
+  X(vkEnumerateDeviceExtensionProperties)                                      \
+  X(vkCreateDevice)                                                            \
+  X(vkGetDeviceProcAddr)
+
+#define LLMC_VULKAN_DEVICE_FUNCTIONS(X)                                        \
+  X(vkDestroyDevice)                                                           \
+  X(vkGetDeviceQueue)                                                          \
+  X(vkQueueSubmit)                                                             \
+  X(vkCreateBuffer)                                                            \
+  X(vkDestroyBuffer)                                                           \
+  X(vkGetBufferMemoryRequirements)                                             \
+  X(vkAllocateMemory)                                                          \
+  X(vkFreeMemory)                                                              \
+  X(vkBindBufferMemory)                                                        \
+  X(vkMapMemory)                                                               \
+  X(vkCreateDescriptorSetLayout)                                               \
+  X(vkDestroyDescriptorSetLayout)                                              \
+  X(vkCreatePipelineLayout)                                                    \
+  X(vkDestroyPipelineLayout)                                                   \
+  X(vkCreateShaderModule)                                                      \
+  X(vkDestroyShaderModule)                                                     \
+  X(vkCreatePipelineCache)                                                     \
+  X(vkDestroyPipelineCache)                                                    \
+  X(vkGetPipelineCacheData)                                                    \
+  X(vkCreateComputePipelines)                                                  \
+  X(vkDestroyPipeline)                                                         \
+  X(vkCreateDescriptorPool)                                                    \
+  X(vkDestroyDescriptorPool)                                                   \
+  X(vkAllocateDescriptorSets)                                                  \
+  X(vkUpdateDescriptorSets)                                                    \
+  X(vkCreateCommandPool)                                                       \
+  X(vkDestroyCommandPool)                                                      \
+  X(vkAllocateCommandBuffers)                                                  \
+  X(vkBeginCommandBuffer)                                                      \
+  X(vkEndCommandBuffer)                                                        \
+  X(vkCmdBindPipeline)                                                         \
+  X(vkCmdBindDescriptorSets)                                                   \
+  X(vkCmdDispatch)                                                             \
+  X(vkCmdPipelineBarrier)                                                      \
+  X(vkCmdFillBuffer)                                                           \
+  X(vkCmdCopyBuffer)                                                           \
+  X(vkCreateFence)                                                             \
+  X(vkDestroyFence)                                                            \
+  X(vkResetFences)                                                             \
+  X(vkWaitForFences)
+
+#define LLMC_VULKAN_MEMBER(name) PFN_##name name = nullptr;
+
+/// Known before there is an instance.
+struct GlobalFunctions {
+  PFN_vkGetInstanceProcAddr vkGetInstanceProcAddr = nullptr;
+  PFN_vkEnumerateInstanceVersion vkEnumerateInstanceVersion =
+      nullptr; // absent from Vulkan 1.0
+  LLMC_VULKAN_GLOBAL_FUNCTIONS(LLMC_VULKAN_MEMBER)
+};
+
+struct InstanceFunctions {
+  LLMC_VULKAN_INSTANCE_FUNCTIONS(LLMC_VULKAN_MEMBER)
+};
+
+struct DeviceFunctions {
+  LLMC_VULKAN_DEVICE_FUNCTIONS(LLMC_VULKAN_MEMBER)
+};
+
+#undef LLMC_VULKAN_MEMBER
+
+} // namespace llmc::vulkan
+
+#endif // LLMC_RUNTIME_VULKAN_FUNCTIONS_H
