@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writes a .llmc file: programs of all targets, and their weights once.
+
+#ifndef LLMC_COMPILER_SERIALIZATION_MODULEWRITER_H
+#define LLMC_COMPILER_SERIALIZATION_MODULEWRITER_H
+
+#include "dialects/Support/LLVM.h"
+#include "runtime/format/manifest.pb.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace llmc::serialization {
+
+/// One target's planned program and what its device must match.
+struct TargetProgram {
+  ModuleOp module;
+  format::TargetInfo target;
+};
+
+struct WriteOptions {
+  std::string path;
+  /// Producer, model and tokenizer; the rest is filled in.
+  format::Manifest manifest;
+  unsigned numThreads = 2;
+  /// Bytes written and in all; called from one thread at a time, may be empty.
+  std::function<void(uint64_t, uint64_t)> progress;
+};
+
+/// Writes sections, then the manifest, then the header, under a temporary name
+/// beside |options.path|, and renames the file at the end. Weights are packed
+/// one at a time by each thread, so memory for `numThreads` packed tensors is
+/// needed. On failure no file is left.
+llvm::Error writeModule(ArrayRef<TargetProgram> programs,
+                        const WriteOptions &options);
+
+} // namespace llmc::serialization
+
+#endif // LLMC_COMPILER_SERIALIZATION_MODULEWRITER_H

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each format is packed block by block and row by row: a row's part of a unit
+// is a word of its own, so rows never touch each other's words, except in
+// headers, which are combined with "or" into zeroed memory.
+
+#include "compiler/Serialization/PackWeight.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace llmc::serialization {
+
+using codegen::Plane;
+using codegen::PlaneKind;
+using codegen::WeightLayout;
+using graph::Encoding;
+
+namespace {
+
+constexpr int64_t kUnitBytes = 16;
+/// From a unit (or any plane's element) to the same quad's next one.
+constexpr int64_t kQuads = codegen::kQuadsPerTile;
+
+void storeU32(uint8_t *to, uint32_t value) {
+  std::memcpy(to, &value, sizeof(value));
+}
+
+void orU32(uint8_t *to, uint32_t bits) {
+  uint32_t value;
+  std::memcpy(&value, to, sizeof(value));
+  storeU32(to, value | bits);
+}
+
+void copyHalf(uint8_t *to, const uint8_t *from) { std::memcpy(to, from, 2); }
+
+/// One row's place in the planes of a tile.
+class RowCursor {
+public:
+  RowCursor(const WeightLayout &layout, uint8_t *packed, int64_t tile,
+            int64_t row)
+      : layout(layout), packed(packed), tile(tile), quad(row / 4),
+        lane(row % 4) {}
+
+  /// The quad's element of the plane for the group of columns that holds
+  /// |column|.
+  uint8_t *element(PlaneKind kind, int64_t column) const {
+    const Plane &plane = layout.plane(kind);
+    int64_t index = tile * layout.elementsPerTile(kind) +
+                    column / plane.columnsPerElement * kQuads + quad;
+    return packed + plane.offset + index * plane.bytesPerElement;
+  }
+
+  /// The row within its quad, 0 … 3.
+  int64_t row() const { return lane; }
+
+private:
+  const WeightLayout &layout;
+  uint8_t *packed;
+  int64_t tile;
+  int64_t quad;
+  int64_t lane;
+};
+
+//===----------------------------------------------------------------------===//
+// Codes
+//===----------------------------------------------------------------------===//
+
+/// |count| codes below 16 (higher bits are dropped), from |column| on.
+void storeCodes4(const RowCursor &cursor, int64_t column, const uint8_t *codes,
+                 int64_t count) {
+  uint8_t *to = cursor.element(PlaneKind::Codes, column) + 4 * cursor.row();
+  for (int64_t k = 0; k < count; k += 8, to += kUnitBytes * kQuads)
+    for (int64_t b = 0; b < 4; ++b)
+      to[b] = (codes[k + b] & 15) | codes[k + 4 + b] << 4;
+}
+
+void storeCodes8(const RowCursor &cursor, int64_t column, const void *codes,
+                 int64_t count) {
+  uint8_t *to = cursor.element(PlaneKind::Codes, column) + 4 * cursor.row();
+  const auto *from = static_cast<const uint8_t *>(codes);
+  for (int64_t k = 0; k < count; k += 4, to += kUnitBytes * kQuads)
+    std::memcpy(to, from + k, 4);
+}
+
+/// A unit is two columns of four 16-bit numbers.
+void storeCodes16(const RowCursor &cursor, int64_t column, const uint8_t *bytes,
+                  int64_t count) {
+  uint8_t *to = cursor.element(PlaneKind::Codes, column) + 2 * cursor.row();
+  for (int64_t k = 0; k < count; ++k)
+    copyHalf(to + k / 2 * kUnitBytes * kQuads + k % 2 * 8, bytes + 2 * k);
+}
+
+void storeCodes32(const RowCursor &cursor, int64_t column, const uint8_t *bytes,
+                  int64_t count) {
+  uint8_t *to = cursor.element(PlaneKind::Codes, column) + 4 * cursor.row();
+  for (int64_t k = 0; k < count; ++k, to += kUnitBytes * kQuads)
+    std::memcpy(to, bytes + 4 * k, 4);
+}
+
+/// One 32-bit number for each group of |groupSize| columns.
+void storeGroups(const RowCursor &cursor, PlaneKind kind, int64_t column,
+                 const float *values, int64_t count, int64_t groupSize) {
+  for (int64_t g = 0; g < count; ++g)
+    std::memcpy(cursor.element(kind, column + g * groupSize) + 4 * cursor.row(),
+                &values[g], 4);
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks: one row's block that begins at |column|
+//===----------------------------------------------------------------------===//
+
+void packQ8_0(const RowCursor &cursor, int64_t column, const uint8_t *block) {
+  copyHalf(cursor.element(PlaneKind::Scales, column) + 2 * cursor.row(), block);
+  storeCodes8(cursor, column, block + 2, 32);
+}
+
+void packQ4_0(const RowCursor &cursor, int64_t column, const uint8_t *block) {
+  copyHalf(cursor.element(PlaneKind::Scales, column) + 2 * cursor.row(), block);
+  uint8_t codes[32];
+  for (int i = 0; i < 16; ++i) {
+    codes[i] = block[2 + i] & 15;
+    codes[16 + i] = block[2 + i] >> 4;
+  }
+  storeCodes4(cursor, column, codes, 32);
+}
+
+/// Scales and minimums of Q4_K and Q5_K.
+void packKHeader(const RowCursor &cursor, int64_t column,
+                 const uint8_t *block) {
+  uint8_t *header = cursor.element(PlaneKind::Header, column);
+  const unsigned row = static_cast<unsigned>(cursor.row());
+  std::memcpy(header + 4 * row, block, 4); // d, dmin
+  uint8_t scales[8], minimums[8];
+  graph::unpackKScales(block + 4, scales, minimums);
+  for (unsigned j = 0; j < 8; ++j) {
+    uint32_t low = (scales[j] & 15u) << (4 * row) | (minimums[j] & 15u)
+                                                        << (16 + 4 * row);
+    orU32(header + 4 * (4 + j), low);
+    uint32_t high = static_cast<uint32_t>(scales[j]) >> 4 << (2 * row) |
+                    static_cast<uint32_t>(minimums[j]) >> 4 << (8 + 2 * row);
+    orU32(header + 4 * (12 + j / 2), high << (16 * (j % 2)));
+  }
+}
+
+void packQ4_K(const RowCursor &cursor, int64_t column, const uint8_t *block) {
+  packKHeader(cursor, column, block);
+  uint8_t codes[256];
+  graph::splitQ4KOrQ5K(block, /*hasFifthBit=*/false, codes);
+  storeCodes4(cursor, column, codes, 256);
+}
+
+void packQ5_K(const RowCursor &cursor, int64_t column, const uint8_t *block) {
+  packKHeader(cursor, column, block);
+  uint8_t codes[256];
+  graph::splitQ4KOrQ5K(block, /*hasFifthBit=*/true, codes);
+  storeCodes4(cursor, column, codes, 256);
+  for (int g = 0; g < 8; ++g) {
+    uint32_t word = 0;
+    for (unsigned k = 0; k < 32; ++k) {
+      unsigned o = k / 8, h = k / 4 % 2, b = k % 4;
+      word |= static_cast<uint32_t>(codes[32 * g + k] >> 4)
+              << (8 * b + 2 * o + h);
+    }
+    storeU32(cursor.element(PlaneKind::High, column + 32 * g) +
+                 4 * cursor.row(),
+             word);
+  }
+}
+
+void packQ6_K(const RowCursor &cursor, int64_t column, const uint8_t *block) {
+  uint8_t codes[256];
+  graph::splitQ6K(block, codes);
+  storeCodes4(cursor, column, codes, 256);
+  for (int g = 0; g < 16; ++g) {
+    uint32_t word = 0;
+    for (unsigned k = 0; k < 16; ++k) {
+      unsigned o = k / 8, h = k / 4 % 2, b = k % 4;
+      word |= static_cast<uint32_t>(codes[16 * g + k] >> 4)
+              << (8 * b + 2 * (2 * o + h));
+    }
+    int64_t group = column + 16 * g;
+    storeU32(cursor.element(PlaneKind::High, group) + 4 * cursor.row(), word);
+    cursor.element(PlaneKind::Sub, group)[cursor.row()] = block[192 + g];
+  }
+  copyHalf(cursor.element(PlaneKind::Super, column) + 2 * cursor.row(),
+           block + 208);
+}
+
+void packQ2_K(const RowCursor &cursor, int64_t column, const uint8_t *block) {
+  int8_t codes[256];
+  float scales[16], offsets[16];
+  graph::splitQ2K(block, codes, scales, offsets);
+  storeCodes8(cursor, column, codes, 256);
+  storeGroups(cursor, PlaneKind::Scales, column, scales, 16, 16);
+  storeGroups(cursor, PlaneKind::Offsets, column, offsets, 16, 16);
+}
+
+void packQ3_K(const RowCursor &cursor, int64_t column, const uint8_t *block) {
+  int8_t codes[256];
+  float scales[16];
+  graph::splitQ3K(block, codes, scales);
+  storeCodes8(cursor, column, codes, 256);
+  storeGroups(cursor, PlaneKind::Scales, column, scales, 16, 16);
+}
+
+void packIq2Xxs(const RowCursor &cursor, int64_t column, const uint8_t *block) {
+  int8_t codes[256];
+  float scales[8];
+  graph::splitIq2Xxs(block, codes, scales);
+  storeCodes8(cursor, column, codes, 256);
+  storeGroups(cursor, PlaneKind::Scales, column, scales, 8, 32);
+}
+
+/// One row's |count| columns from |column| on: a block, or some plain numbers.
+void packColumns(Encoding encoding, const RowCursor &cursor, int64_t column,
+                 const uint8_t *bytes, int64_t count) {
+  switch (encoding) {
+  case Encoding::F32:
+    return storeCodes32(cursor, column, bytes, count);
+  case Encoding::F16:
+  case Encoding::BF16:
+    return storeCodes16(cursor, column, bytes, count);
+  case Encoding::Q8_0:
+    return packQ8_0(cursor, column, bytes);
+  case Encoding::Q4_0:
+    return packQ4_0(cursor, column, bytes);
+  case Encoding::Q4_K:
+    return packQ4_K(cursor, column, bytes);
+  case Encoding::Q5_K:
+    return packQ5_K(cursor, column, bytes);
+  case Encoding::Q6_K:
+    return packQ6_K(cursor, column, bytes);
+  case Encoding::Q2_K:
+    return packQ2_K(cursor, column, bytes);
+  case Encoding::Q3_K:
+    return packQ3_K(cursor, column, bytes);
+  case Encoding::IQ2_XXS:
+    return packIq2Xxs(cursor, column, bytes);
+  }
+}
+
+} // namespace
+
+WeightPacker::WeightPacker(Encoding encoding, const WeightLayout &layout,
+                           const std::vector<WeightRows> &sources)
+    : encoding(encoding), layout(layout), sources(sources) {
+  if (layout.name == "vector")
+    return;
+  int64_t rowBytes = *graph::encodedSizeInBytes(encoding, layout.columns);
+  for (const WeightRows &source : sources)
+    for (int64_t row = 0; row < source.rows; ++row)
+      rows.push_back(source.bytes + row * rowBytes);
+  assert(static_cast<int64_t>(rows.size()) == layout.rows);
+}
+
+int64_t WeightPacker::numTiles() const {
+  return layout.name == "vector" ? 1 : layout.paddedRows / codegen::kTileRows;
+}
+
+void WeightPacker::packTile(int64_t tile, uint8_t *packed) const {
+  // Plain numbers are packed in runs as long as the largest blocks, so that the
+  // units of all 16 rows stay in the cache until they are whole.
+  constexpr int64_t kRun = 256;
+  const graph::EncodingFacts &facts = graph::encodingFacts(encoding);
+  const int64_t step = facts.blockElements == 1 ? kRun : facts.blockElements;
+  const int64_t firstRow = tile * codegen::kTileRows;
+  const int64_t numRows = std::min(codegen::kTileRows, layout.rows - firstRow);
+  for (int64_t column = 0; column < layout.columns; column += step) {
+    int64_t offset = column / facts.blockElements * facts.blockBytes;
+    int64_t count = std::min(step, layout.columns - column);
+    for (int64_t row = 0; row < numRows; ++row)
+      packColumns(encoding, RowCursor(layout, packed, tile, row), column,
+                  rows[firstRow + row] + offset, count);
+  }
+}
+
+void WeightPacker::packVector(uint8_t *packed) const {
+  for (const WeightRows &source : sources) {
+    std::vector<float> values(source.rows);
+    graph::dequantizeRow(encoding, source.bytes, source.rows, values.data());
+    std::memcpy(packed, values.data(), values.size() * sizeof(float));
+    packed += values.size() * sizeof(float);
+  }
+}
+
+void WeightPacker::packTiles(int64_t begin, int64_t end,
+                             uint8_t *packed) const {
+  if (layout.name == "vector")
+    return packVector(packed);
+  for (int64_t tile = begin; tile < end; ++tile)
+    packTile(tile, packed);
+}
+
+} // namespace llmc::serialization

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a model file's bytes to the planes of docs/layouts.md. Plain C++.
+
+#ifndef LLMC_COMPILER_SERIALIZATION_PACKWEIGHT_H
+#define LLMC_COMPILER_SERIALIZATION_PACKWEIGHT_H
+
+#include "codegen/Lowering/WeightLayout.h"
+#include "dialects/Graph/Encoding.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace llmc::serialization {
+
+/// Some rows of a weight as a model file holds them, one after another; numbers
+/// of a `vector`.
+struct WeightRows {
+  const uint8_t *bytes;
+  int64_t rows;
+};
+
+/// Packs one weight. Rows of several sources follow one another.
+class WeightPacker {
+public:
+  /// |sources| have |layout|.rows rows of |layout|.columns numbers in all, or
+  /// for a `vector` |layout|.columns numbers; they are in |encoding| and stay
+  /// valid meanwhile. The layout's format is the one |encoding| is packed as.
+  WeightPacker(graph::Encoding encoding, const codegen::WeightLayout &layout,
+               const std::vector<WeightRows> &sources);
+
+  /// Tiles of 16 rows; 1 for a `vector`.
+  int64_t numTiles() const;
+
+  /// Packs tiles [begin, end) into |packed|: layout.bytes bytes, which are zero
+  /// where the tiles lie. Different tiles may be packed by different threads.
+  void packTiles(int64_t begin, int64_t end, uint8_t *packed) const;
+
+private:
+  void packVector(uint8_t *packed) const;
+  void packTile(int64_t tile, uint8_t *packed) const;
+
+  graph::Encoding encoding;
+  const codegen::WeightLayout &layout;
+  std::vector<WeightRows> sources;
+  std::vector<const uint8_t *> rows; // first byte of each row of a tile16
+};
+
+} // namespace llmc::serialization
+
+#endif // LLMC_COMPILER_SERIALIZATION_PACKWEIGHT_H

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The weights that the programs of all targets use: which there are, where
+// their bytes lie in model files, and which of them are the same.
+
+#ifndef LLMC_COMPILER_SERIALIZATION_WEIGHTTABLE_H
+#define LLMC_COMPILER_SERIALIZATION_WEIGHTTABLE_H
+
+#include "codegen/Lowering/WeightLayout.h"
+#include "compiler/Serialization/PackWeight.h"
+#include "dialects/Graph/Graph.h"
+#include "dialects/Support/LLVM.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace llmc::serialization {
+
+/// One weight as it will be stored.
+struct StoredWeight {
+  std::string name;
+  graph::Encoding encoding;
+  codegen::WeightLayout layout;
+  std::vector<WeightRows> sources;
+};
+
+class WeightTable {
+public:
+  /// Collects what slices of storage `weight` name in any of the modules, in
+  /// the order of the first one's weights; maps the files of `graph.files`.
+  /// Weights of one name must be equal in all modules. Refuses sources that do
+  /// not lie in their file.
+  static llvm::Expected<WeightTable> build(ArrayRef<ModuleOp> modules);
+
+  const std::vector<StoredWeight> &weights() const { return stored; }
+
+  /// Index into `weights` of the bytes of the weight of that name, which a
+  /// module uses; weights with equal bytes have one index.
+  size_t indexOf(StringRef name) const { return indices.lookup(name); }
+
+  /// Tells the system that a weight's bytes in the model files are not needed
+  /// any more.
+  void releaseSources(const StoredWeight &weight) const;
+
+private:
+  llvm::Error mapFiles(ModuleOp module);
+  llvm::Error add(graph::WeightOp weight);
+  llvm::Expected<WeightRows> locate(const StoredWeight &weight,
+                                    graph::SourceAttr source) const;
+  size_t findOrStore(StoredWeight weight);
+
+  std::vector<std::unique_ptr<llvm::MemoryBuffer>> files;
+  std::vector<std::string> filePaths;
+  std::vector<StoredWeight> stored;
+  llvm::StringMap<size_t> indices;
+  llvm::StringMap<graph::WeightOp> ops; // what a name stands for
+};
+
+} // namespace llmc::serialization
+
+#endif // LLMC_COMPILER_SERIALIZATION_WEIGHTTABLE_H
