@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Walks a function's ops in order and applies the formula of each.
+
+#include "compiler/Reference/Evaluator.h"
+
+#include "dialects/Graph/Encoding.h"
+#include "dialects/Graph/Graph.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+
+namespace llmc::reference {
+
+namespace {
+
+llvm::Error fail(Operation &op, const Twine &message) {
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << op.getLoc() << ": '" << op.getName() << "' " << message;
+  return llvm::createStringError(text);
+}
+
+std::string describe(ArrayRef<int64_t> shape) {
+  std::string text = "[";
+  for (auto [index, size] : llvm::enumerate(shape))
+    text += (index ? ", " : "") +
+            (ShapedType::isDynamic(size) ? "?" : std::to_string(size));
+  return text + "]";
+}
+
+/// Whether a shape has a type's rank and static sizes.
+bool fits(ArrayRef<int64_t> shape, RankedTensorType type) {
+  if (static_cast<int64_t>(shape.size()) != type.getRank())
+    return false;
+  for (auto [size, allowed] : llvm::zip_equal(shape, type.getShape()))
+    if (!ShapedType::isDynamic(allowed) && size != allowed)
+      return false;
+  return true;
+}
+
+double roundToHalf(double number) {
+  llvm::APFloat value(number);
+  bool losesInfo;
+  value.convert(llvm::APFloat::IEEEhalf(), llvm::APFloat::rmNearestTiesToEven,
+                &losesInfo);
+  value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven,
+                &losesInfo);
+  return value.convertToDouble();
+}
+
+/// Rounds to the element type; f32 stays in double when sums are double too.
+void roundTo(Type elementType, Precision precision, Tensor &tensor) {
+  if (elementType.isF16())
+    for (double &value : tensor.values)
+      value = roundToHalf(value);
+  else if (precision == Precision::Single)
+    for (double &value : tensor.values)
+      value = static_cast<float>(value);
+}
+
+/// The sizes of a reshape's result: at most one is dynamic and follows from the
+/// number of elements.
+Shape inferShape(RankedTensorType type, int64_t count) {
+  Shape shape(type.getShape());
+  int64_t known = 1;
+  for (int64_t size : shape)
+    known *= ShapedType::isDynamic(size) ? 1 : size;
+  for (int64_t &size : shape)
+    if (ShapedType::isDynamic(size))
+      size = known == 0 ? 0 : count / known;
+  return shape;
+}
+
+/// Whether sizes are pairwise equal or 1, counted from the back.
+bool canBroadcast(ArrayRef<int64_t> lhs, ArrayRef<int64_t> rhs) {
+  for (auto [left, right] : llvm::zip(llvm::reverse(lhs), llvm::reverse(rhs)))
+    if (left != right && left != 1 && right != 1)
+      return false;
+  return true;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<Evaluator> Evaluator::create(ModuleOp module,
+                                            Precision precision) {
+  auto files = importer::WeightFiles::open(module);
+  if (!files)
+    return files.takeError();
+  return Evaluator(module, std::move(*files), precision);
+}
+
+llvm::Expected<std::vector<Tensor>> Evaluator::run(StringRef name,
+                                                   ArrayRef<Tensor> arguments) {
+  auto function = module.lookupSymbol<mlir::func::FuncOp>(name);
+  if (!function)
+    return llvm::createStringError("the module has no function '" + name + "'");
+  if (function.getNumArguments() != arguments.size())
+    return fail(*function, "takes " + Twine(function.getNumArguments()) +
+                               " arguments, but got " +
+                               Twine(arguments.size()));
+  Values values;
+  for (auto [parameter, argument] :
+       llvm::zip_equal(function.getArguments(), arguments)) {
+    auto type = dyn_cast<RankedTensorType>(parameter.getType());
+    if (!type || !fits(argument.shape, type))
+      return fail(
+          *function,
+          "argument " + Twine(parameter.getArgNumber()) + " has shape " +
+              describe(argument.shape) + ", allowed is " +
+              (type ? describe(type.getShape()) : std::string("a tensor")));
+    values[parameter] = argument;
+  }
+  std::vector<Tensor> results;
+  if (llvm::Error error = runBlock(function.front(), values, results))
+    return error;
+  return results;
+}
+
+llvm::Error Evaluator::runBlock(Block &block, Values &values,
+                                std::vector<Tensor> &results) {
+  for (Operation &op : block.without_terminator())
+    if (llvm::Error error = runOp(op, values))
+      return error;
+  for (Value result : block.getTerminator()->getOperands())
+    results.push_back(dense(result, values));
+  return llvm::Error::success();
+}
+
+llvm::Error Evaluator::runOp(Operation &op, Values &values) {
+  if (isa<graph::RegionOp>(op))
+    return runRegion(op, values);
+  if (auto load = dyn_cast<graph::LoadWeightOp>(op)) {
+    auto weight = module.lookupSymbol<graph::WeightOp>(load.getWeight());
+    values[load.getResult()] = weight;
+    return llvm::Error::success();
+  }
+  if (isa<graph::DequantizeOp>(op)) { // decoded when used
+    RuntimeValue input = values[op.getOperand(0)];
+    values[op.getResult(0)] = std::move(input);
+    return llvm::Error::success();
+  }
+  llvm::Expected<Tensor> result = evaluate(op, values);
+  if (!result)
+    return result.takeError();
+  auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  if (!fits(result->shape, type))
+    return fail(op, "gives shape " + describe(result->shape) +
+                        ", its type allows " + describe(type.getShape()));
+  roundTo(type.getElementType(), precision, *result);
+  values[op.getResult(0)] = std::move(*result);
+  return llvm::Error::success();
+}
+
+llvm::Error Evaluator::runRegion(Operation &op, Values &values) {
+  auto region = cast<graph::RegionOp>(op);
+  Values inner;
+  for (auto [argument, operand] :
+       llvm::zip_equal(region.getBody().getArguments(), region.getInputs()))
+    inner[argument] = values[operand];
+  std::vector<Tensor> results;
+  if (llvm::Error error = runBlock(region.getBody().front(), inner, results))
+    return error;
+  for (auto [value, result] : llvm::zip_equal(op.getResults(), results))
+    values[value] = std::move(result);
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+Tensor Evaluator::decodeWhole(graph::WeightOp weight) const {
+  auto type = cast<RankedTensorType>(weight.getType());
+  Tensor result(type.getShape());
+  int64_t size = type.getShape().back();
+  std::vector<float> row(size);
+  for (int64_t i = 0; i < numElements(type.getShape()) / size; ++i) {
+    files.decodeRow(weight, i, row.data());
+    std::copy(row.begin(), row.end(), result.values.begin() + i * size);
+  }
+  return result;
+}
+
+Tensor Evaluator::dense(Value value, Values &values) const {
+  const RuntimeValue &found = values[value];
+  if (const auto *weight = std::get_if<graph::WeightOp>(&found))
+    return decodeWhole(*weight);
+  return std::get<Tensor>(found);
+}
+
+int64_t Evaluator::integer(Value value, Values &values) const {
+  return static_cast<int64_t>(std::get<Tensor>(values[value]).values.front());
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<Tensor> Evaluator::evaluateLinear(Value input, Value weight,
+                                                 Values &values) {
+  auto symbol = std::get<graph::WeightOp>(values[weight]);
+  auto type = cast<RankedTensorType>(symbol.getType());
+  return linear(
+      dense(input, values), type.getShape()[0],
+      [&](int64_t row, float *result) { files.decodeRow(symbol, row, result); },
+      precision);
+}
+
+llvm::Expected<Tensor> Evaluator::evaluateEmbedding(Operation &op,
+                                                    Values &values) {
+  Tensor tokens = dense(op.getOperand(0), values);
+  auto type = cast<RankedTensorType>(op.getOperand(1).getType());
+  for (double token : tokens.values)
+    if (token < 0 || token >= static_cast<double>(type.getShape()[0]))
+      return fail(op,
+                  "has token " + std::to_string(static_cast<int64_t>(token)) +
+                      ", allowed are 0 to " + Twine(type.getShape()[0] - 1));
+  int64_t size = type.getShape()[1];
+  const RuntimeValue &table = values[op.getOperand(1)];
+  return embedding(tokens, size, [&](int64_t row, float *result) {
+    if (const auto *weight = std::get_if<graph::WeightOp>(&table))
+      return files.decodeRow(*weight, row, result);
+    auto begin = std::get<Tensor>(table).values.begin() + row * size;
+    std::copy(begin, begin + size, result);
+  });
+}
+
+llvm::Expected<Tensor> Evaluator::evaluateKvAppend(Operation &op,
+                                                   Values &values) {
+  auto append = cast<graph::KvAppendOp>(op);
+  auto state = module.lookupSymbol<graph::StateOp>(append.getState());
+  int64_t capacity = cast<RankedTensorType>(state.getType()).getShape()[1];
+  Tensor input = dense(append.getInput(), values);
+  int64_t position = integer(append.getPosition(), values);
+  int64_t keys = position + input.shape[0];
+  if (position < 0 || keys > capacity)
+    return fail(op, "writes positions " + Twine(position) + " to " +
+                        Twine(keys - 1) + ", allowed are 0 to " +
+                        Twine(capacity - 1));
+  int64_t rowSize = input.shape[1] * input.shape[2];
+  std::vector<double> &rows = states[append.getState()];
+  if (rows.size() < static_cast<size_t>(keys * rowSize))
+    rows.resize(keys * rowSize);
+  std::copy(input.values.begin(), input.values.end(),
+            rows.begin() + position * rowSize);
+  return Tensor({keys, input.shape[1], input.shape[2]},
+                {rows.begin(), rows.begin() + keys * rowSize});
+}
+
+/// Ops that move elements without arithmetic.
+llvm::Expected<Tensor> Evaluator::evaluateView(Operation &op, Values &values) {
+  Tensor input = dense(op.getOperand(0), values);
+  auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  if (auto transposed = dyn_cast<graph::TransposeOp>(op))
+    return transpose(input, transposed.getPermutation());
+  if (auto sliced = dyn_cast<graph::SliceOp>(op)) {
+    int64_t end = sliced.getOffset() + sliced.getSize();
+    if (end > input.shape[sliced.getDim()])
+      return fail(op, "ends at " + Twine(end) + " of shape " +
+                          describe(input.shape));
+    return slice(input, sliced.getDim(), sliced.getOffset(), sliced.getSize());
+  }
+  if (auto rows = dyn_cast<graph::SelectRowsOp>(op)) {
+    int64_t first = integer(rows.getFirst(), values);
+    if (first < 0 || first > input.shape[0])
+      return fail(op, "begins at row " + Twine(first) + " of " +
+                          Twine(input.shape[0]));
+    int64_t wanted =
+        type.isDynamicDim(0) ? input.shape[0] - first : type.getDimSize(0);
+    int64_t present = std::min(wanted, input.shape[0] - first);
+    Tensor result = slice(input, 0, first, present);
+    result.shape[0] = wanted;
+    result.values.resize(numElements(result.shape));
+    return result;
+  }
+  Shape shape = inferShape(type, numElements(input.shape));
+  if (numElements(shape) != numElements(input.shape))
+    return fail(op, "can't give shape " + describe(input.shape) +
+                        " the shape " + describe(type.getShape()));
+  input.shape = shape;
+  return input;
+}
+
+llvm::Expected<Tensor> Evaluator::evaluate(Operation &op, Values &values) {
+  using Result = llvm::Expected<Tensor>;
+  auto operand = [&](unsigned index) {
+    return dense(op.getOperand(index), values);
+  };
+  auto binary = [&](llvm::function_ref<double(double, double)> function) {
+    Tensor lhs = operand(0), rhs = operand(1);
+    if (!canBroadcast(lhs.shape, rhs.shape))
+      return Result(fail(op, "gets shapes " + describe(lhs.shape) + " and " +
+                                 describe(rhs.shape)));
+    return Result(broadcast(lhs, rhs, function));
+  };
+  return llvm::TypeSwitch<Operation *, Result>(&op)
+      .Case([&](graph::ConstantOp constant) -> Result {
+        return Tensor({}, {constant.getValue().convertToDouble()});
+      })
+      .Case([&](graph::MatmulOp matmulOp) -> Result {
+        bool isWeight =
+            std::holds_alternative<graph::WeightOp>(values[matmulOp.getRhs()]);
+        if (isWeight && matmulOp.getTransposeRhs())
+          return evaluateLinear(matmulOp.getLhs(), matmulOp.getRhs(), values);
+        Tensor lhs = operand(0), rhs = operand(1);
+        int64_t k = rhs.fromBack(matmulOp.getTransposeRhs() ? 1 : 2);
+        if (lhs.fromBack(1) != k ||
+            !canBroadcast(ArrayRef(lhs.shape).drop_back(2),
+                          ArrayRef(rhs.shape).drop_back(2)))
+          return fail(op, "gets shapes " + describe(lhs.shape) + " and " +
+                              describe(rhs.shape));
+        return matmul(lhs, rhs, matmulOp.getTransposeRhs(), precision);
+      })
+      .Case([&](graph::QuantizedLinearOp linearOp) {
+        return evaluateLinear(linearOp.getInput(), linearOp.getWeight(),
+                              values);
+      })
+      .Case<graph::EmbeddingOp, graph::QuantizedEmbeddingOp>(
+          [&](auto) { return evaluateEmbedding(op, values); })
+      .Case([&](graph::KvAppendOp) { return evaluateKvAppend(op, values); })
+      .Case<graph::ReshapeOp, graph::TransposeOp, graph::SliceOp,
+            graph::SelectRowsOp>([&](auto) { return evaluateView(op, values); })
+      .Case([&](graph::AddOp) { return binary(std::plus<double>()); })
+      .Case([&](graph::SubOp) { return binary(std::minus<double>()); })
+      .Case([&](graph::MulOp) { return binary(std::multiplies<double>()); })
+      .Case([&](graph::DivOp) { return binary(std::divides<double>()); })
+      .Case([&](graph::SiluOp) -> Result { return map(operand(0), silu); })
+      .Case([&](graph::GeluOp) -> Result { return map(operand(0), gelu); })
+      .Case([&](graph::GeluTanhOp) -> Result {
+        return map(operand(0), geluTanh);
+      })
+      .Case([&](graph::TanhOp) -> Result {
+        return map(operand(0), [](double x) { return std::tanh(x); });
+      })
+      .Case([&](graph::RmsNormOp norm) -> Result {
+        return rmsNorm(operand(0), operand(1),
+                       norm.getEpsilon().convertToDouble(), precision);
+      })
+      .Case([&](graph::SoftmaxOp) -> Result {
+        return softmax(operand(0), precision);
+      })
+      .Case([&](graph::RotaryOp rotaryOp) -> Result {
+        Tensor factors;
+        if (rotaryOp.getFactors())
+          factors = dense(rotaryOp.getFactors(), values);
+        return rotary(operand(0), integer(rotaryOp.getPosition(), values),
+                      {rotaryOp.getPairs() == graph::RotaryPairs::Adjacent,
+                       rotaryOp.getBase().convertToDouble(),
+                       static_cast<int64_t>(rotaryOp.getRotaryDim()),
+                       rotaryOp.getPositionScale().convertToDouble(),
+                       rotaryOp.getFactors() ? &factors : nullptr});
+      })
+      .Case([&](graph::CausalMaskOp mask) -> Result {
+        return causalMask(operand(0), integer(mask.getPosition(), values));
+      })
+      .Case([&](graph::SdpaOp sdpaOp) -> Result {
+        return sdpa(operand(0), operand(1), operand(2),
+                    integer(sdpaOp.getPosition(), values),
+                    sdpaOp.getScale().convertToDouble(), sdpaOp.getCausal(),
+                    precision);
+      })
+      .Default([&](Operation *) -> Result {
+        return fail(op, "is no op of the graph dialect that can be evaluated");
+      });
+}
+
+} // namespace llmc::reference

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The formulas, loop by loop.
+
+#include "compiler/Reference/Numerics.h"
+
+#include "llvm/Support/Parallel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace llmc::reference {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+template <typename Accumulator, typename Number>
+double dotIn(const double *x, const Number *y, int64_t size) {
+  Accumulator sum = 0;
+  for (int64_t k = 0; k < size; ++k)
+    sum += static_cast<Accumulator>(x[k]) * static_cast<Accumulator>(y[k]);
+  return sum;
+}
+
+template <typename Accumulator>
+double sumIn(const double *x, int64_t size) {
+  Accumulator sum = 0;
+  for (int64_t k = 0; k < size; ++k)
+    sum += static_cast<Accumulator>(x[k]);
+  return sum;
+}
+
+template <typename Number>
+double dot(const double *x, const Number *y, int64_t size,
+           Precision precision) {
+  return precision == Precision::Double ? dotIn<double>(x, y, size)
+                                        : dotIn<float>(x, y, size);
+}
+
+/// Row-major distances between neighbours; 0 for dimensions of size 1, which
+/// broadcast. `rank` leading dimensions may be missing.
+Shape broadcastStrides(llvm::ArrayRef<int64_t> shape, size_t rank) {
+  Shape strides(rank, 0);
+  int64_t stride = 1;
+  for (size_t i = 1; i <= shape.size(); ++i) {
+    int64_t size = shape[shape.size() - i];
+    strides[rank - i] = size == 1 ? 0 : stride;
+    stride *= size;
+  }
+  return strides;
+}
+
+/// Steps a multi-index through `shape` in row-major order.
+void advance(Shape &index, llvm::ArrayRef<int64_t> shape) {
+  for (size_t dim = shape.size(); dim-- > 0;) {
+    if (++index[dim] < shape[dim])
+      return;
+    index[dim] = 0;
+  }
+}
+
+int64_t offsetOf(llvm::ArrayRef<int64_t> index,
+                 llvm::ArrayRef<int64_t> strides) {
+  int64_t offset = 0;
+  for (size_t dim = 0; dim < index.size(); ++dim)
+    offset += index[dim] * strides[dim];
+  return offset;
+}
+
+/// The shape that two broadcast shapes have together.
+Shape broadcastShape(llvm::ArrayRef<int64_t> lhs, llvm::ArrayRef<int64_t> rhs) {
+  Shape shape(std::max(lhs.size(), rhs.size()), 1);
+  for (llvm::ArrayRef<int64_t> part : {lhs, rhs})
+    for (size_t i = 1; i <= part.size(); ++i)
+      if (part[part.size() - i] != 1)
+        shape[shape.size() - i] = part[part.size() - i];
+  return shape;
+}
+
+/// softmax of one row in place.
+void softmaxRow(double *row, int64_t size, Precision precision) {
+  double most = *std::max_element(row, row + size);
+  if (most == -kInfinity) {
+    std::fill(row, row + size, 0.0);
+    return;
+  }
+  for (int64_t i = 0; i < size; ++i)
+    row[i] = std::exp(row[i] - most);
+  double sum = precision == Precision::Double ? sumIn<double>(row, size)
+                                              : sumIn<float>(row, size);
+  for (int64_t i = 0; i < size; ++i)
+    row[i] /= sum;
+}
+
+} // namespace
+
+Tensor linear(const Tensor &input, int64_t outputs, RowReader rowOf,
+              Precision precision) {
+  int64_t size = input.shape.back();
+  int64_t rows = numElements(input.shape) / std::max<int64_t>(size, 1);
+  Tensor result(input.shape);
+  result.shape.back() = outputs;
+  result.values.resize(rows * outputs);
+  llvm::parallelFor(0, outputs, [&](size_t n) {
+    std::vector<float> weights(size);
+    rowOf(n, weights.data());
+    for (int64_t t = 0; t < rows; ++t)
+      result.values[t * outputs + n] =
+          dot(&input.values[t * size], weights.data(), size, precision);
+  });
+  return result;
+}
+
+Tensor embedding(const Tensor &tokens, int64_t size, RowReader rowOf) {
+  Tensor result({tokens.shape[0], size});
+  std::vector<float> row(size);
+  for (int64_t t = 0; t < tokens.shape[0]; ++t) {
+    rowOf(static_cast<int64_t>(tokens.values[t]), row.data());
+    std::copy(row.begin(), row.end(), result.values.begin() + t * size);
+  }
+  return result;
+}
+
+Tensor matmul(const Tensor &lhs, const Tensor &rhs, bool transposeRhs,
+              Precision precision) {
+  if (!transposeRhs) {
+    Shape permutation(rhs.shape.size());
+    for (size_t i = 0; i < permutation.size(); ++i)
+      permutation[i] = static_cast<int64_t>(i);
+    std::swap(permutation[permutation.size() - 1],
+              permutation[permutation.size() - 2]);
+    return matmul(lhs, transpose(rhs, permutation), /*transposeRhs=*/true,
+                  precision);
+  }
+  int64_t m = lhs.fromBack(2), k = lhs.fromBack(1), n = rhs.fromBack(2);
+  llvm::ArrayRef<int64_t> lhsBatch = llvm::ArrayRef(lhs.shape).drop_back(2);
+  llvm::ArrayRef<int64_t> rhsBatch = llvm::ArrayRef(rhs.shape).drop_back(2);
+  Shape batch = broadcastShape(lhsBatch, rhsBatch);
+  Shape lhsStrides = broadcastStrides(lhsBatch, batch.size());
+  Shape rhsStrides = broadcastStrides(rhsBatch, batch.size());
+  Shape shape = batch;
+  shape.append({m, n});
+  Tensor result(shape);
+  Shape index(batch.size(), 0);
+  for (int64_t b = 0; b < numElements(batch); ++b, advance(index, batch)) {
+    const double *x = lhs.values.data() + offsetOf(index, lhsStrides) * m * k;
+    const double *y = rhs.values.data() + offsetOf(index, rhsStrides) * n * k;
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j)
+        result.values[(b * m + i) * n + j] =
+            dot(x + i * k, y + j * k, k, precision);
+  }
+  return result;
+}
+
+Tensor broadcast(const Tensor &lhs, const Tensor &rhs,
+                 llvm::function_ref<double(double, double)> function) {
+  Tensor result(broadcastShape(lhs.shape, rhs.shape));
+  Shape lhsStrides = broadcastStrides(lhs.shape, result.shape.size());
+  Shape rhsStrides = broadcastStrides(rhs.shape, result.shape.size());
+  Shape index(result.shape.size(), 0);
+  for (double &value : result.values) {
+    value = function(lhs.values[offsetOf(index, lhsStrides)],
+                     rhs.values[offsetOf(index, rhsStrides)]);
+    advance(index, result.shape);
+  }
+  return result;
+}
+
+Tensor map(const Tensor &input, llvm::function_ref<double(double)> function) {
+  Tensor result(input.shape);
+  std::transform(input.values.begin(), input.values.end(),
+                 result.values.begin(), function);
+  return result;
+}
+
+Tensor rmsNorm(const Tensor &input, const Tensor &gain, double epsilon,
+               Precision precision) {
+  int64_t size = input.shape.back();
+  Tensor result = input;
+  for (size_t row = 0; row < result.values.size(); row += size) {
+    double *x = &result.values[row];
+    double mean = dot(x, x, size, precision) / static_cast<double>(size);
+    double scale = 1 / std::sqrt(mean + epsilon);
+    for (int64_t i = 0; i < size; ++i)
+      x[i] *= scale * gain.values[i];
+  }
+  return result;
+}
+
+Tensor softmax(const Tensor &input, Precision precision) {
+  Tensor result = input;
+  int64_t size = input.shape.back();
+  for (size_t row = 0; row < result.values.size(); row += size)
+    softmaxRow(&result.values[row], size, precision);
+  return result;
+}
+
+Tensor rotary(const Tensor &input, int64_t position,
+              const RotaryParameters &parameters) {
+  Tensor result = input;
+  int64_t size = input.shape.back(), rows = input.shape.front();
+  int64_t half = parameters.dim / 2;
+  int64_t headsPerRow =
+      numElements(input.shape) / std::max<int64_t>(rows, 1) / size;
+  for (int64_t i = 0; i < half; ++i) {
+    double frequency =
+        std::pow(parameters.base, -2.0 * static_cast<double>(i) /
+                                      static_cast<double>(parameters.dim));
+    if (parameters.factors)
+      frequency /= parameters.factors->values[i];
+    int64_t first = parameters.adjacentPairs ? 2 * i : i;
+    int64_t second = parameters.adjacentPairs ? 2 * i + 1 : i + half;
+    for (int64_t head = 0; head < rows * headsPerRow; ++head) {
+      int64_t t = head / headsPerRow;
+      double angle = static_cast<double>(position + t) *
+                     parameters.positionScale * frequency;
+      double x = input.values[head * size + first];
+      double y = input.values[head * size + second];
+      result.values[head * size + first] =
+          x * std::cos(angle) - y * std::sin(angle);
+      result.values[head * size + second] =
+          x * std::sin(angle) + y * std::cos(angle);
+    }
+  }
+  return result;
+}
+
+Tensor transpose(const Tensor &input, llvm::ArrayRef<int64_t> permutation) {
+  Shape inputStrides(input.shape.size(), 1);
+  for (size_t dim = input.shape.size(); dim-- > 1;)
+    inputStrides[dim - 1] = inputStrides[dim] * input.shape[dim];
+  Shape shape, strides;
+  for (int64_t dim : permutation) {
+    shape.push_back(input.shape[dim]);
+    strides.push_back(inputStrides[dim]);
+  }
+  Tensor result(shape);
+  Shape index(shape.size(), 0);
+  for (double &value : result.values) {
+    value = input.values[offsetOf(index, strides)];
+    advance(index, shape);
+  }
+  return result;
+}
+
+Tensor slice(const Tensor &input, int64_t dim, int64_t offset, int64_t size) {
+  llvm::ArrayRef<int64_t> shape(input.shape);
+  int64_t inner = numElements(shape.drop_front(dim + 1));
+  int64_t outer = numElements(shape.take_front(dim));
+  Tensor result(shape);
+  result.shape[dim] = size;
+  result.values.clear();
+  for (int64_t i = 0; i < outer; ++i) {
+    auto begin = input.values.begin() + (i * input.shape[dim] + offset) * inner;
+    result.values.insert(result.values.end(), begin, begin + size * inner);
+  }
+  return result;
+}
+
+Tensor causalMask(const Tensor &input, int64_t position) {
+  Tensor result = input;
+  int64_t rows = input.fromBack(2), keys = input.fromBack(1);
+  for (size_t i = 0; i < result.values.size(); ++i) {
+    int64_t j = static_cast<int64_t>(i) % keys;
+    int64_t t = static_cast<int64_t>(i) / keys % rows;
+    if (j > position + t)
+      result.values[i] = -kInfinity;
+  }
+  return result;
+}
+
+Tensor sdpa(const Tensor &query, const Tensor &key, const Tensor &value,
+            int64_t position, double scale, bool causal, Precision precision) {
+  int64_t rows = query.shape[0], heads = query.shape[1], dim = query.shape[2];
+  int64_t keys = key.shape[0], kvHeads = key.shape[1];
+  Tensor result(query.shape);
+  std::vector<double> scores(keys), column(keys);
+  for (int64_t row = 0; row < rows * heads; ++row) {
+    int64_t t = row / heads, kvHead = row % heads / (heads / kvHeads);
+    for (int64_t j = 0; j < keys; ++j) {
+      const double *k = &key.values[(j * kvHeads + kvHead) * dim];
+      bool hidden = causal && j > position + t;
+      scores[j] =
+          hidden ? -kInfinity
+                 : scale * dot(&query.values[row * dim], k, dim, precision);
+    }
+    softmaxRow(scores.data(), keys, precision);
+    for (int64_t i = 0; i < dim; ++i) {
+      for (int64_t j = 0; j < keys; ++j)
+        column[j] = value.values[(j * kvHeads + kvHead) * dim + i];
+      result.values[row * dim + i] =
+          dot(scores.data(), column.data(), keys, precision);
+    }
+  }
+  return result;
+}
+
+double silu(double x) { return x / (1 + std::exp(-x)); }
+
+double gelu(double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }
+
+double geluTanh(double x) {
+  const double slope = std::sqrt(2 / M_PI);
+  return x / 2 * (1 + std::tanh(slope * (x + 0.044715 * x * x * x)));
+}
+
+} // namespace llmc::reference

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The formulas of the graph ops on plain tensors. Simple on purpose: they are
+// the oracle that fast code is held against. Callers guarantee the shapes that
+// the ops' documentation asks for.
+
+#ifndef LLMC_COMPILER_REFERENCE_NUMERICS_H
+#define LLMC_COMPILER_REFERENCE_NUMERICS_H
+
+#include "compiler/Reference/Tensor.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace llmc::reference {
+
+/// In which type sums are formed. Either way the order is that of the index.
+enum class Precision { Double, Single };
+
+/// Gives row `index` of a matrix that is not held in memory whole.
+using RowReader = llvm::function_ref<void(int64_t index, float *row)>;
+
+/// y[.., n] = sum over k of x[.., k] * row n [k], for `outputs` rows.
+Tensor linear(const Tensor &input, int64_t outputs, RowReader rowOf,
+              Precision precision);
+
+/// y[t, :] = row tokens[t]; every token must be a row.
+Tensor embedding(const Tensor &tokens, int64_t size, RowReader rowOf);
+
+/// y[.., m, n] = sum over k of lhs[.., m, k] * rhs[.., k, n] (or [.., n, k]);
+/// leading dimensions are equal, or 1 on one side.
+Tensor matmul(const Tensor &lhs, const Tensor &rhs, bool transposeRhs,
+              Precision precision);
+
+/// Dimensions of size 1 and missing leading dimensions of rhs broadcast, and
+/// dimensions of size 1 of lhs.
+Tensor broadcast(const Tensor &lhs, const Tensor &rhs,
+                 llvm::function_ref<double(double, double)> function);
+
+Tensor map(const Tensor &input, llvm::function_ref<double(double)> function);
+
+Tensor rmsNorm(const Tensor &input, const Tensor &gain, double epsilon,
+               Precision precision);
+
+/// Over the last dimension; a row of nothing but -inf gives zeros.
+Tensor softmax(const Tensor &input, Precision precision);
+
+struct RotaryParameters {
+  bool adjacentPairs;
+  double base;
+  int64_t dim;
+  double positionScale;
+  /// [dim / 2] or null.
+  const Tensor *factors;
+};
+
+/// input [rows, .., D]; row t is turned for position + t.
+Tensor rotary(const Tensor &input, int64_t position,
+              const RotaryParameters &parameters);
+
+Tensor transpose(const Tensor &input, llvm::ArrayRef<int64_t> permutation);
+
+Tensor slice(const Tensor &input, int64_t dim, int64_t offset, int64_t size);
+
+/// [.., t, j] stays where j <= position + t and becomes -inf elsewhere.
+Tensor causalMask(const Tensor &input, int64_t position);
+
+/// query [rows, heads, D], key and value [keys, KV heads, D]
+/// → [rows, heads, D].
+Tensor sdpa(const Tensor &query, const Tensor &key, const Tensor &value,
+            int64_t position, double scale, bool causal, Precision precision);
+
+double silu(double x);
+double gelu(double x);
+double geluTanh(double x);
+
+} // namespace llmc::reference
+
+#endif // LLMC_COMPILER_REFERENCE_NUMERICS_H

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Imported models on the reference evaluator against the logits of an
+// independent implementation (test/data/golden).
+
+#include "compiler/Import/Import.h"
+#include "compiler/Reference/Evaluator.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Program.h"
+
+#include "gtest/gtest.h"
+
+#include <fstream>
+
+namespace {
+
+using llmc::reference::Evaluator;
+using llmc::reference::Tensor;
+
+const std::string kFolder = LLMC_GOLDEN_DIR;
+constexpr double kTolerance =
+    5e-5; // of the largest logit; see the README there
+
+std::vector<float> readFloats(const std::string &path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  std::vector<float> numbers(static_cast<size_t>(file.tellg()) / sizeof(float));
+  file.seekg(0);
+  file.read(reinterpret_cast<char *>(numbers.data()),
+            static_cast<std::streamsize>(numbers.size() * sizeof(float)));
+  return numbers;
+}
+
+std::vector<int32_t> readTokens() {
+  std::ifstream file(kFolder + "/tokens48.txt");
+  std::vector<int32_t> tokens;
+  for (int32_t token; file >> token;)
+    tokens.push_back(token);
+  return tokens;
+}
+
+std::vector<int32_t> readGreedy(const std::string &name) {
+  auto text = llvm::MemoryBuffer::getFile(kFolder + "/" + name + ".json");
+  auto json = llvm::cantFail(llvm::json::parse((*text)->getBuffer()));
+  std::vector<int32_t> tokens;
+  for (const llvm::json::Value &token : *json.getAsObject()->getArray("greedy"))
+    tokens.push_back(static_cast<int32_t>(*token.getAsInteger()));
+  return tokens;
+}
+
+/// Writes the f16 model with the script beside the golden numbers; "" when
+/// Python or numpy is missing.
+std::string makeHalfModel(const std::string &preset) {
+  auto python = llvm::sys::findProgramByName(LLMC_PYTHON);
+  llvm::SmallString<128> path;
+  llvm::sys::fs::createTemporaryFile(preset, "gguf", path);
+  std::string script = kFolder + "/synth_gguf.py";
+  if (!python ||
+      llvm::sys::ExecuteAndWait(
+          *python, {*python, script, preset, path, "--type", "f16"},
+          std::nullopt,
+          {std::nullopt, llvm::StringRef(""), llvm::StringRef("")}) != 0)
+    return "";
+  return path.str().str();
+}
+
+class GoldenTest : public testing::TestWithParam<const char *> {};
+
+TEST_P(GoldenTest, PrefillAndDecodeAgree) {
+  std::string name = GetParam();
+  std::string path = kFolder + "/" + name + ".gguf";
+  bool isHalf = llvm::StringRef(name).ends_with("-f16");
+  if (isHalf)
+    path = makeHalfModel(llvm::StringRef(name).drop_back(4).str());
+  if (path.empty())
+    GTEST_SKIP() << "no Python with numpy to make the f16 model";
+
+  mlir::MLIRContext context;
+  auto module = llmc::importer::importModel(context, path);
+  ASSERT_TRUE(bool(module)) << llvm::toString(module.takeError());
+  auto evaluator = llvm::cantFail(Evaluator::create(**module));
+  std::vector<double> logits;
+  auto step = [&](const std::vector<int32_t> &tokens, int32_t position) {
+    auto hidden = evaluator.run(
+        "forward", {Tensor::vector(tokens), Tensor::scalar(position)});
+    ASSERT_TRUE(bool(hidden)) << llvm::toString(hidden.takeError());
+    auto rows = evaluator.run("logits", {hidden->front(), Tensor::scalar(0)});
+    ASSERT_TRUE(bool(rows)) << llvm::toString(rows.takeError());
+    const std::vector<double> &values = rows->front().values;
+    logits.insert(logits.end(), values.begin(), values.end());
+  };
+  std::vector<int32_t> tokens = readTokens();
+  step(tokens, 0);
+  auto position = static_cast<int32_t>(tokens.size());
+  for (int32_t token : readGreedy(name))
+    step({token}, position++);
+
+  std::vector<float> golden = readFloats(kFolder + "/" + name + ".f32");
+  ASSERT_EQ(logits.size(), golden.size());
+  double most = 0, difference = 0;
+  for (size_t i = 0; i < golden.size(); ++i) {
+    most = std::max<double>(most, std::abs(golden[i]));
+    difference = std::max(difference, std::abs(logits[i] - golden[i]));
+  }
+  RecordProperty("relative_difference", std::to_string(difference / most));
+  EXPECT_LE(difference, kTolerance * most);
+  if (isHalf)
+    llvm::sys::fs::remove(path);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, GoldenTest,
+    testing::Values("tiny-llama-f16", "tiny-llama-Q8_0", "tiny-llama-Q6_K",
+                    "tiny-llama-Q5_K_M", "tiny-llama-Q4_K_M", "tiny-llama-Q4_0",
+                    "tiny-llama-Q2_K", "tiny-qwen2-f16", "tiny-qwen2-Q8_0",
+                    "tiny-qwen2-Q4_K_M", "tiny-qwen2-Q4_0", "tiny-qwen3-f16",
+                    "tiny-qwen3-Q8_0", "tiny-qwen3-Q4_K_M", "tiny-qwen3-Q4_0",
+                    "stress-qwen3-Q8_0"),
+    [](const auto &info) {
+      std::string name = info.param;
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
+
+} // namespace
