@@ -174,9 +174,11 @@ Value KernelBuilder::cos(Value operand) {
 
 Value KernelBuilder::shiftLeft(Value operand, int64_t bits) {
   return bits == 0 ? operand
-                   : arith::ShLIOp::create(*this, operand,
-                                           constant(operand.getType(), bits))
-                         .getResult();
+                   : shiftLeft(operand, constant(operand.getType(), bits));
+}
+
+Value KernelBuilder::shiftLeft(Value operand, Value bits) {
+  return arith::ShLIOp::create(*this, operand, bits);
 }
 
 Value KernelBuilder::shiftRight(Value operand, int64_t bits) {

@@ -64,6 +64,7 @@ public:
   Value sin(Value operand);
   Value cos(Value operand);
   Value shiftLeft(Value operand, int64_t bits);
+  Value shiftLeft(Value operand, Value bits);
   Value shiftRight(Value operand, int64_t bits);
   Value shiftRight(Value operand, Value bits);
   Value shiftRightSigned(Value operand, int64_t bits);

@@ -182,8 +182,7 @@ Value KernelUnit::stepWord(StepWord word) {
 
 FailureOr<Value> KernelUnit::bindVector(Value inBody, Type element) {
   auto dequantize = inBody.getDefiningOp<graph::DequantizeOp>();
-  if (!dequantize ||
-      cast<RankedTensorType>(inBody.getType()).getRank() != 1)
+  if (!dequantize || cast<RankedTensorType>(inBody.getType()).getRank() != 1)
     return context.getRegion().emitOpError("reads ")
            << inBody << " where only a dequantized 1-D weight is possible";
   FailureOr<WeightView> weight = context.weight(dequantize.getInput());
@@ -215,6 +214,9 @@ void KernelUnit::finish(StringRef label, ArrayRef<int64_t> groups) {
 RegionLowering findRegionLowering(StringRef kind) {
   static const llvm::StringMap<RegionLowering> lowerings = {
       {"elementwise", lowerElementwise},
+      {"embedding", lowerEmbedding},
+      {"gemm", lowerGemm},
+      {"gemv", lowerGemv},
       {"heads", lowerHeads},
       {"rms_norm", lowerRmsNorm},
       {"sdpa", lowerSdpa},

@@ -130,6 +130,34 @@ std::optional<WeightLayout> vectorLayout(int64_t count) {
                       {values}, roundUp(bytes, kPlaneAlignment)};
 }
 
+const char *formatName(WeightFormat format) {
+  switch (format) {
+  case WeightFormat::F32:
+    return "f32";
+  case WeightFormat::F16:
+    return "f16";
+  case WeightFormat::BF16:
+    return "bf16";
+  case WeightFormat::Q8_0:
+    return "q8_0";
+  case WeightFormat::Q4_0:
+    return "q4_0";
+  case WeightFormat::Q4_K:
+    return "q4_k";
+  case WeightFormat::Q5_K:
+    return "q5_k";
+  case WeightFormat::Q6_K:
+    return "q6_k";
+  case WeightFormat::I8G16Offset:
+    return "i8g16_offset";
+  case WeightFormat::I8G16:
+    return "i8g16";
+  case WeightFormat::I8G32:
+    return "i8g32";
+  }
+  return "";
+}
+
 const char *planeName(PlaneKind kind) {
   switch (kind) {
   case PlaneKind::Values:

@@ -39,6 +39,7 @@ enum class PlaneKind {
   Sub,
   Super
 };
+inline constexpr unsigned kNumPlaneKinds = 8;
 
 /// One plane of a `tile16` weight is an array
 /// [rows/16][columns/columnsPerElement][4 quads] of elements of
@@ -91,6 +92,9 @@ std::optional<WeightLayout> tiledLayout(WeightFormat format, int64_t rows,
 /// The layout of a 1-D weight of `count` numbers: f32, padded with zeros to a
 /// multiple of four.
 std::optional<WeightLayout> vectorLayout(int64_t count);
+
+/// `q8_0`, `i8g16`, …: for labels.
+const char *formatName(WeightFormat format);
 
 /// `codes`, `scales`, …: as docs/layouts.md calls the plane.
 const char *planeName(PlaneKind kind);

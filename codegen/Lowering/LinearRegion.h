@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the kernels of linear regions share: the parts of the region, and
+// reading its input.
+
+#ifndef LLMC_CODEGEN_LOWERING_LINEARREGION_H
+#define LLMC_CODEGEN_LOWERING_LINEARREGION_H
+
+#include "codegen/Lowering/RegionLowering.h"
+#include "codegen/Lowering/WeightDecode.h"
+
+namespace llmc::codegen {
+
+/// [select_rows] → [rms_norm] → one or two linears of equal weight types; what
+/// follows them is element-wise.
+struct LinearRegion {
+  SmallVector<graph::QuantizedLinearOp> linears;
+  SmallVector<WeightView> weights;
+  /// Null when absent.
+  graph::SelectRowsOp select;
+  graph::RmsNormOp norm;
+  /// In memory.
+  View input;
+
+  const WeightLayout &layout() const { return weights.front().layout; }
+  RankedTensorType resultType() {
+    return cast<RankedTensorType>(linears.front().getType());
+  }
+  /// `gemv q8_0 2048x5632 x2 norm`, from the parts.
+  std::string label(StringRef kind, int64_t rows);
+};
+
+/// The parts of the context's region; an error there when it has another form.
+FailureOr<LinearRegion> analyzeLinear(RegionContext &context);
+
+/// Reads the linears' input, four columns (a step of one in `quad`) at a time.
+class LinearInput {
+public:
+  /// Fails, with an error, when the norm's gain cannot be bound.
+  static FailureOr<LinearInput> bind(KernelUnit &unit, LinearRegion &parts);
+
+  /// Where row `row` (of the linears' result; an index) begins. Rows beyond
+  /// `numRows` are read as the last one when `clampTo` is not 0.
+  Value rowBase(Value row, int64_t clampTo);
+  Value load(Value rowBase, Value quad) {
+    return unit->builder().load(memref, unit->builder().add(rowBase, quad));
+  }
+  /// The norm's gain; null without a norm.
+  Value loadGain(Value quad) {
+    return gain ? unit->builder().load(gain, quad) : Value();
+  }
+
+private:
+  LinearInput(KernelUnit &unit, const LinearRegion &parts)
+      : unit(&unit), view(parts.input) {}
+
+  KernelUnit *unit;
+  View view;
+  Value memref, gain;
+  /// Added to every row; null without select_rows.
+  Value firstRow;
+};
+
+/// acc[row] += column vectors times one x: `columns[c]` * x[c], c = 0 … 3.
+inline Value accumulate(KernelBuilder &b, ArrayRef<Value> columns, Value x4,
+                        Value sum) {
+  for (auto [lane, column] : llvm::enumerate(columns)) {
+    Value x = b.splat(b.extract(x4, static_cast<int64_t>(lane)));
+    sum = sum ? b.fma(column, x, sum) : b.mul(column, x);
+  }
+  return sum;
+}
+
+} // namespace llmc::codegen
+
+#endif // LLMC_CODEGEN_LOWERING_LINEARREGION_H
