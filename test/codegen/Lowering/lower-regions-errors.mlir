@@ -124,7 +124,7 @@ module attributes {target.device = #device} {
                        %c = %g : tensor<64x!graph.encoded<f32>>) -> (tensor<?x64xf32>)
         attributes {lowering_config = #graph.lowering_config<"gemm", workgroup = [16, 4, 1], tile = [4, 4, 8]>} {
       %gain = graph.dequantize %c : tensor<64x!graph.encoded<f32>> -> tensor<64xf32>
-      %n = graph.rms_norm %a, %gain epsilon 1.0e-5 : f32 : tensor<?x64xf32>, tensor<64xf32> -> tensor<?x64xf32>
+      %n = graph.rms_norm %a, %gain epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32> -> tensor<?x64xf32>
       %0 = graph.quantized_linear %n, %b : tensor<?x64xf32>, tensor<64x64x!graph.encoded<f16>> -> tensor<?x64xf32>
       graph.yield %0 : tensor<?x64xf32>
     }

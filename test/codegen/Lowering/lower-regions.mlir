@@ -15,7 +15,7 @@ module attributes {target.device = #device} {
   // CHECK: %[[X:.*]] = program.slice input "x" bytes 1024 value tensor<?x64xf32> {row_bytes = 256 : i64, rows = 4 : i64}
   // CHECK: %[[Y0:.*]] = program.slice output "y0" bytes 1088 value tensor<?x66xf32> {row_bytes = 272 : i64, rows = 4 : i64}
   // CHECK: %[[CODES:.*]] = program.slice weight "w0" bytes 5120
-  // CHECK: %[[SCALES:.*]] = program.slice weight "w0" plane 1 bytes 1280
+  // CHECK: %[[SCALES:.*]] = program.slice weight "w0" plane 1 bytes 320
   // CHECK: %[[STEP:.*]] = program.slice step bytes 64
   // CHECK: program.dispatch @[[KERNEL:gemv_q8_0_66x64_rows_4]] groups [5, 1, 1] (
   // CHECK-SAME: access [1, 1, 1, 1, 2] "gemv q8_0 66x64 rows 4"

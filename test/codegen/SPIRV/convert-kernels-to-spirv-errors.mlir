@@ -14,7 +14,7 @@ module {
   quirks = []>
 module attributes {target.device = #device} {
   // expected-error @+1 {{has neither SPIR-V nor a gpu.module}}
-  program.kernel @k "k" workgroup [64, 1, 1] bindings 0 workgroup_memory 0
+  program.kernel @k "k" workgroup [64, 1, 1] bindings 1 workgroup_memory 0
 }
 
 // -----
@@ -27,7 +27,7 @@ module attributes {target.device = #device} {
   quirks = []>
 module attributes {target.device = #device} {
   // expected-error @+1 {{kernel 'k' does not convert to SPIR-V}}
-  program.kernel @k "k" workgroup [64, 1, 1] bindings 0 workgroup_memory 0
+  program.kernel @k "k" workgroup [64, 1, 1] bindings 1 workgroup_memory 0
   gpu.module @k_gpu {
     gpu.func @main() kernel attributes {spirv.entry_point_abi = #spirv.entry_point_abi<workgroup_size = [64, 1, 1]>} {
       // expected-error @+1 {{failed to legalize operation 'gpu.printf'}}

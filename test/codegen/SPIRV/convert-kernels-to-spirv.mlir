@@ -11,7 +11,7 @@ module attributes {target.device = #device} {
 
   // The words begin with SPIR-V's magic number and version 1.3.
   // CHECK: program.kernel @gemv_q4_0_64x64_rows_1
-  // CHECK-SAME: spirv array<i32: 119734787, 66304,
+  // CHECK-SAME: spirv [119734787, 66304,
   // CHECK-NOT: gpu.module
   func.func @f(%x: tensor<?x64xf32> {graph.name = "x"}) -> (tensor<?x64xf32> {graph.name = "y"})
       attributes {graph.rows = 1 : i64} {

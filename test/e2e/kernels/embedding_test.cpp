@@ -19,7 +19,7 @@ std::string embeddingText(const TestWeight &table, int maxRows) {
          " : i64} {\n    %t = graph.load_weight @table : " + t +
          "\n    %y = graph.region (%a = %tokens : tensor<?xi32>, %b = %t : " + t + ") -> (" + y +
          ") {\n      %0 = graph.quantized_embedding %a, %b : tensor<?xi32>, " + t + " -> " + y +
-         "\n      %1 = graph.constant 2.0 : f32 : tensor<f32>\n      %2 = graph.mul %0, %1 : " + y +
+         "\n      %1 = graph.constant 2.0 : tensor<f32>\n      %2 = graph.mul %0, %1 : " + y +
          ", tensor<f32> -> " + y + "\n      graph.yield %2 : " + y + "\n    }\n    return %y : " + y + "\n  }\n}\n";
 }
 

@@ -101,7 +101,7 @@ std::string gateText(const TestWeight &weight, int maxRows, bool hasNorm) {
   std::string x = activations(weight.columns), y = activations(weight.rows), w = encoded(weight);
   std::string g = encodedVector(weight.columns), gain = "tensor<" + std::to_string(weight.columns) + "xf32>";
   std::string norm = hasNorm ? "      %g = graph.dequantize %c : " + g + " -> " + gain +
-                                   "\n      %n = graph.rms_norm %a, %g epsilon 1.0e-5 : f32 : " + x + ", " + gain +
+                                   "\n      %n = graph.rms_norm %a, %g epsilon 1.0e-5 : " + x + ", " + gain +
                                    " -> " + x + "\n"
                              : "";
   std::string input = hasNorm ? "%n" : "%a";
