@@ -71,8 +71,12 @@ llvm::Error ModuleWriter::run(ArrayRef<TargetProgram> programs) {
   // Sections 0 … n-1 are the weights, as encodeProgram expects.
   for (const StoredWeight &weight : weights.weights()) {
     auto size = static_cast<uint64_t>(weight.layout.bytes);
-    addSection(format::Section::WEIGHT, weight.name, size)
-        .set_layout(weight.layout.name);
+    format::Section &section =
+        addSection(format::Section::WEIGHT, weight.name, size);
+    section.set_layout(weight.layout.name);
+    section.set_encoding(graph::encodingFacts(weight.encoding).name);
+    section.set_elements(
+        static_cast<uint64_t>(weight.layout.rows * weight.layout.columns));
     numBytesToDo += size;
   }
   for (const TargetProgram &program : programs) {

@@ -125,9 +125,10 @@ int64_t SliceOp::getRowElements() {
 
 int64_t SliceOp::getRowBytes() {
   auto type = cast<RankedTensorType>(*getValueType());
-  int64_t elements =
-      type.getRank() <= 1 ? 1 : llvm::alignTo(getRowElements(), 4);
-  return elements * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  int64_t elements = getRowElements();
+  if (type.getElementType().isF32())
+    elements = llvm::alignTo(elements, 4);
+  return elements * 4;
 }
 
 //===----------------------------------------------------------------------===//

@@ -105,8 +105,8 @@ def Program_SliceOp : Program_Op<"slice", [Pure, HasParent<"EntryOp">]> {
   let description = [{
     `symbol` names the weight or state, or the value kept, read in or put out (`hidden`, `tokens`, `logits`, …);
     slices of one storage and one symbol are the same memory in every entry. `plane` is the plane of a packed weight.
-    `value` is the tensor that lies there: of shape [rows, d1, d2, …], a row is d1·d2·… elements, and rows lie a multiple
-    of four elements apart; a tensor of rank 1 is packed.
+    `value` is the tensor that lies there: of shape [rows, d1, d2, …], a row is d1·d2·… elements. Rows of f32 lie a
+    multiple of four elements apart, rows of i32 have no padding.
 
     Constraints:
     - (slice_c1) `bytes` is at least 1.

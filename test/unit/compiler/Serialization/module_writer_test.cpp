@@ -146,6 +146,8 @@ TEST_F(ModuleWriterTest, WeightsAreStoredOnceForAllTargets) {
   ASSERT_EQ(manifest.sections_size(), 4);
   EXPECT_EQ(manifest.sections(0).name(), "w0");
   EXPECT_EQ(manifest.sections(0).layout(), "tile16");
+  EXPECT_EQ(manifest.sections(0).encoding(), "F32");
+  EXPECT_EQ(manifest.sections(0).elements(), 32u);
   EXPECT_EQ(manifest.sections(1).name(), "other");
   EXPECT_EQ(manifest.sections(2).name(), "one");
   EXPECT_EQ(manifest.sections(3).name(), "two");

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// llmc inspect: what is in a .llmc file, without any device.
+
+#include "tools/llmc/Commands.h"
+#include "tools/llmc/Options.h"
+#include "tools/llmc/Summary.h"
+
+#include "runtime/format/Reader.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+namespace llmc::tool {
+
+namespace {
+
+/// `a b c` of repeated numbers, with |separator| between.
+template <typename Range>
+std::string joined(const Range &numbers, const char *separator) {
+  std::string text;
+  for (auto number : numbers)
+    text += (text.empty() ? "" : separator) + std::to_string(number);
+  return text;
+}
+
+std::string megabytes(uint64_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.2f MiB",
+                static_cast<double>(bytes) / (1 << 20));
+  return text;
+}
+
+void printVariant(const VariantSummary &summary) {
+  std::printf("target %s\n", summary.target.c_str());
+  std::printf("  weights  %s, %.2f bytes per weight\n",
+              megabytes(summary.weightBytes).c_str(), summary.bytesPerWeight);
+  std::printf("  arena    %s\n", megabytes(summary.arenaBytes).c_str());
+  std::printf("  KV cache %s\n", megabytes(summary.stateBytes).c_str());
+  std::printf("  kernels  %zu\n", summary.numKernels);
+  for (const EntrySummary &entry : summary.entries)
+    std::printf(
+        "  entry    %-8s %4u rows: %zu dispatches, %zu barriers, %s per "
+        "layer\n",
+        entry.function.c_str(), entry.rows, entry.numDispatches,
+        entry.numBarriers, entry.dispatchesPerLayer.c_str());
+}
+
+void printOverview(const format::Reader &reader) {
+  const format::Manifest &manifest = reader.manifest();
+  const format::Model &model = manifest.model();
+  std::printf("%s: %s (%s), made by %s\n", reader.path().c_str(),
+              model.name().c_str(), model.architecture().c_str(),
+              manifest.producer().c_str());
+  std::printf("  %llu layers, vocabulary of %llu, context of %llu\n",
+              static_cast<unsigned long long>(model.num_layers()),
+              static_cast<unsigned long long>(model.vocabulary_size()),
+              static_cast<unsigned long long>(model.max_context()));
+  std::printf("  %s in %d sections\n",
+              megabytes(reader.header().fileSize).c_str(),
+              manifest.sections_size());
+  for (const format::Variant &variant : manifest.variants())
+    printVariant(summarize(manifest, variant));
+}
+
+void printMemory(const format::Manifest &manifest) {
+  static const char *const kKinds[] = {"unknown", "weights", "arena",
+                                       "state",   "step",    "output"};
+  for (const format::Section &section : manifest.sections())
+    std::printf("section %-48s %12llu bytes at %llu %s %s\n",
+                section.name().c_str(),
+                static_cast<unsigned long long>(section.size()),
+                static_cast<unsigned long long>(section.offset()),
+                section.layout().c_str(), section.encoding().c_str());
+  for (const format::Variant &variant : manifest.variants()) {
+    std::printf("target %s\n", variant.target().name().c_str());
+    for (int i = 0; i < variant.buffers_size(); ++i)
+      std::printf("  buffer %d %-8s %12llu bytes\n", i,
+                  kKinds[variant.buffers(i).kind()],
+                  static_cast<unsigned long long>(variant.buffers(i).size()));
+  }
+}
+
+void printKernels(const format::Manifest &manifest) {
+  for (const format::Variant &variant : manifest.variants()) {
+    std::printf("target %s\n", variant.target().name().c_str());
+    for (const format::Kernel &kernel : variant.kernels()) {
+      const format::KernelEstimate &estimate = kernel.estimate();
+      std::printf("  %-44s %-11s workgroup %-8s tile %-10s splits %-3u "
+                  "accumulators %-3u registers %-3u workgroup memory %-6u "
+                  "%llu bytes\n",
+                  kernel.name().c_str(), estimate.kind().c_str(),
+                  joined(kernel.workgroup(), "x").c_str(),
+                  joined(estimate.tile(), "x").c_str(), estimate.splits(),
+                  estimate.accumulators(), estimate.registers(),
+                  kernel.workgroup_memory_bytes(),
+                  static_cast<unsigned long long>(kernel.code_size()));
+    }
+  }
+}
+
+void printDispatch(const format::Variant &variant,
+                   const format::Dispatch &dispatch) {
+  std::printf(
+      "    %-32s %-40s groups %s\n", dispatch.label().c_str(),
+      variant.kernels(static_cast<int>(dispatch.kernel())).name().c_str(),
+      joined(dispatch.groups(), "x").c_str());
+  for (const format::Slice &slice : dispatch.bindings())
+    std::printf("      buffer %u, %llu bytes at %llu\n", slice.buffer(),
+                static_cast<unsigned long long>(slice.range()),
+                static_cast<unsigned long long>(slice.offset()));
+}
+
+void printPort(const char *direction, const format::Port &port) {
+  std::printf("    %s %s: rows of %llu %s, %llu bytes apart\n", direction,
+              port.name().c_str(),
+              static_cast<unsigned long long>(port.row_elements()),
+              port.element_type().c_str(),
+              static_cast<unsigned long long>(port.row_bytes()));
+}
+
+void printProgram(const format::Manifest &manifest) {
+  for (const format::Variant &variant : manifest.variants()) {
+    std::printf("target %s\n", variant.target().name().c_str());
+    for (const format::Entry &entry : variant.entries()) {
+      std::printf("  entry %s, %u rows\n", entry.function().c_str(),
+                  entry.rows());
+      for (const format::Port &port : entry.inputs())
+        printPort("input ", port);
+      for (const format::Port &port : entry.outputs())
+        printPort("output", port);
+      for (const format::Command &command : entry.commands())
+        if (command.has_dispatch())
+          printDispatch(variant, command.dispatch());
+        else
+          std::puts("    barrier");
+    }
+  }
+}
+
+/// Writes FOLDER/TARGET/KERNEL.spv for each kernel. Names come from the file
+/// and become paths, so everything but letters, digits, '-', '_' and '.' is
+/// replaced.
+Status writeSpirv(const format::Reader &reader, const std::string &folder) {
+  auto toFileName = [](std::string name) {
+    for (char &c : name)
+      if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_')
+        c = c == '.' ? c : '_';
+    return name == "." || name == ".." ? std::string("_") : name;
+  };
+  const format::Manifest &manifest = reader.manifest();
+  for (const format::Variant &variant : manifest.variants()) {
+    std::filesystem::path path =
+        std::filesystem::path(folder) / toFileName(variant.target().name());
+    std::error_code error;
+    std::filesystem::create_directories(path, error);
+    if (error)
+      return Status(StatusCode::Io, "cannot create '" + path.string() +
+                                        "': " + error.message());
+    for (const format::Kernel &kernel : variant.kernels()) {
+      format::ByteSpan section = reader.section(kernel.code_section());
+      std::filesystem::path name = path / (toFileName(kernel.name()) + ".spv");
+      std::ofstream file(name, std::ios::binary);
+      file.write(
+          reinterpret_cast<const char *>(section.data + kernel.code_offset()),
+          static_cast<std::streamsize>(kernel.code_size()));
+      file.close();
+      if (!file)
+        return Status(StatusCode::Io, "cannot write '" + name.string() + "'");
+    }
+  }
+  return okStatus();
+}
+
+} // namespace
+
+int runInspect(const Arguments &arguments) {
+  std::string path, spirvFolder;
+  bool memory = false, kernels = false, program = false, json = false,
+       verify = false;
+  Options options("inspect FILE [--memory] [--kernels] [--program] "
+                  "[--spirv=DIR] [--json]",
+                  "Shows what is in a .llmc file; needs no device.");
+  options.positional("FILE", path, "a .llmc file");
+  options.flag("memory", memory, "all sections and buffers");
+  options.flag("kernels", kernels,
+               "all kernels: workgroup, tile, accumulators, estimated "
+               "registers (32-bit, per invocation)");
+  options.flag("program", program, "all entries, dispatches and barriers");
+  options.text("spirv", "DIR", spirvFolder,
+               "write each kernel to DIR/TARGET/KERNEL.spv");
+  options.flag("verify", verify, "check the checksums of all sections");
+  options.flag("json", json, "print everything as JSON");
+  if (auto outcome = options.parse(arguments);
+      outcome != Options::Outcome::Ready)
+    return outcome == Options::Outcome::Done ? kExitOk : kExitUsage;
+
+  auto reader = format::Reader::open(path);
+  Status status = reader.status();
+  if (status.ok() && verify)
+    status = (*reader)->verify();
+  if (!status.ok()) {
+    std::fprintf(stderr, "llmc: %s\n", status.message().c_str());
+    return kExitRefused;
+  }
+  const format::Manifest &manifest = (*reader)->manifest();
+  if (!spirvFolder.empty()) {
+    status = writeSpirv(**reader, spirvFolder);
+    if (!status.ok()) {
+      std::fprintf(stderr, "llmc: %s\n", status.message().c_str());
+      return kExitFailure;
+    }
+  }
+  if (json) {
+    std::printf("%s\n", toJson(**reader).c_str());
+    return kExitOk;
+  }
+  if (memory)
+    printMemory(manifest);
+  if (kernels)
+    printKernels(manifest);
+  if (program)
+    printProgram(manifest);
+  if (!memory && !kernels && !program && spirvFolder.empty())
+    printOverview(**reader);
+  return kExitOk;
+}
+
+} // namespace llmc::tool

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The commands of llmc, one file each. A command takes the arguments after its
+// name and returns an exit code.
+
+#ifndef LLMC_TOOLS_LLMC_COMMANDS_H
+#define LLMC_TOOLS_LLMC_COMMANDS_H
+
+#include <string>
+#include <vector>
+
+namespace llmc::tool {
+
+using Arguments = std::vector<std::string>;
+
+// Only when built with the compiler.
+int runTargets(const Arguments &arguments);
+
+int runInspect(const Arguments &arguments);
+
+} // namespace llmc::tool
+
+#endif // LLMC_TOOLS_LLMC_COMMANDS_H
