@@ -35,6 +35,7 @@ std::vector<uint8_t> makeHeader(const DeviceFacts &device, uint64_t contentHash,
                                 const uint8_t *blob, size_t size) {
   const uint64_t tail[3] = {contentHash, size, format::checksum(blob, size)};
   std::vector<uint8_t> header;
+  header.reserve(256); // the whole header, and more
   put(header, kMagic, sizeof(kMagic));
   put(header, &device.vendorId, sizeof(device.vendorId));
   put(header, &device.deviceId, sizeof(device.deviceId));
