@@ -203,7 +203,8 @@ Status LanguageModel::runLastStep(const int32_t *tokens, uint32_t rows,
                               static_cast<int32_t>(rows) - 1};
   if (!sink)
     return runStep(tokens, rows, forward);
-  if (session->canSubmitTogether(forward.entry, logits.entry)) {
+  // One row: both have the same step words, so that they may share the place.
+  if (rows == 1 || session->canSubmitTogether(forward.entry, logits.entry)) {
     LLMC_RETURN_IF_ERROR(prepareForward(tokens, rows, forward));
     session->writeStep(logits.entry, logitsWords);
     LLMC_RETURN_IF_ERROR(session->submit({forward.entry, logits.entry}));

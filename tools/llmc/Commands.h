@@ -16,7 +16,12 @@ using Arguments = std::vector<std::string>;
 // Only when built with the compiler.
 int runTargets(const Arguments &arguments);
 
+int runBench(const Arguments &arguments);
+int runDevices(const Arguments &arguments);
 int runInspect(const Arguments &arguments);
+int runLogits(const Arguments &arguments);
+int runRun(const Arguments &arguments);
+int runTokenize(const Arguments &arguments);
 
 } // namespace llmc::tool
 

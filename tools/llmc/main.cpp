@@ -24,8 +24,13 @@ constexpr std::nullptr_t kRunTargets = nullptr;
 #endif
 
 const Command kCommands[] = {
+    {"run", "answer a prompt", runRun},
+    {"bench", "measure prefill and decode", runBench},
+    {"logits", "write the logits after every token", runLogits},
     {"inspect", "show what is in a .llmc file", runInspect},
     {"targets", "list the devices to compile for", kRunTargets},
+    {"devices", "list the Vulkan devices of this machine", runDevices},
+    {"tokenize", "print the token ids of a text", runTokenize},
 };
 
 void printHelp(FILE *to) {

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The loop of text generation: evaluate the prompt, then sample, tell, decode.
+
+#ifndef LLMC_RUNTIME_SESSION_GENERATOR_H
+#define LLMC_RUNTIME_SESSION_GENERATOR_H
+
+#include "runtime/session/LanguageModel.h"
+#include "runtime/text/Sampler.h"
+#include "runtime/text/Tokenizer.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace llmc::runtime {
+
+struct GenerateOptions {
+  uint32_t maxTokens = UINT32_MAX;
+  text::SamplerOptions sampler;
+  bool ignoresStopTokens = false; // for measurements
+};
+
+/// Called with each new token and the characters that are complete with it,
+/// perhaps none; at the end once more with -1 when bytes were left. False ends
+/// the generation.
+using TokenCallback =
+    std::function<bool(int32_t token, const std::string &text)>;
+
+enum class StopReason { StopToken, MaxTokens, ContextFull, Cancelled };
+
+/// "stop_token", "max_tokens", "context_full", "cancelled".
+const char *stopReasonName(StopReason reason);
+
+struct GenerateResult {
+  std::vector<int32_t> ids; // without the stop token
+  StopReason reason = StopReason::MaxTokens;
+  double prefillSeconds = 0;
+  double firstTokenSeconds = 0; // from the call to the first token told
+  double decodeSeconds = 0;     // of all tokens but the first
+};
+
+/// Evaluates `prompt` after what `model` holds and generates. `tokenizer` may
+/// be null: then no token is a stop and no text is told. The last generated
+/// token is not evaluated.
+StatusOr<GenerateResult> generate(LanguageModel &model,
+                                  const text::Tokenizer *tokenizer,
+                                  const std::vector<int32_t> &prompt,
+                                  const GenerateOptions &options,
+                                  const TokenCallback &callback);
+
+} // namespace llmc::runtime
+
+#endif // LLMC_RUNTIME_SESSION_GENERATOR_H

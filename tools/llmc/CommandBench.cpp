@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// llmc bench: speeds of prefill and decode. Which tokens does not matter to
+// them, so that no tokenizer is needed.
+
+#include "tools/llmc/Commands.h"
+#include "tools/llmc/RuntimeCommand.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+namespace llmc::tool {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Tokens that differ, the same in every run.
+std::vector<int32_t> makeTokens(size_t count, uint32_t vocabularySize) {
+  std::vector<int32_t> tokens(count);
+  uint64_t state = 1;
+  for (int32_t &token : tokens) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    token = static_cast<int32_t>((state >> 33) % vocabularySize);
+  }
+  return tokens;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+struct Measurement {
+  std::string name; // "pp128": prefill of 128 tokens, "tg64": 64 decoded ones
+  size_t numTokens = 0;
+  std::vector<double> seconds;
+
+  double tokensPerSecond() const {
+    return static_cast<double>(numTokens) / median(seconds);
+  }
+};
+
+StatusOr<Measurement> measurePrefill(runtime::LanguageModel &model,
+                                     size_t numTokens, int64_t repeats) {
+  Measurement measurement{"pp" + std::to_string(numTokens), numTokens, {}};
+  const auto tokens = makeTokens(numTokens, model.vocabularySize());
+  std::vector<float> logits(model.vocabularySize());
+  // The first run, which warms caches, does not count.
+  for (int64_t run = 0; run <= repeats; ++run) {
+    LLMC_RETURN_IF_ERROR(model.reset());
+    const Clock::time_point start = Clock::now();
+    LLMC_RETURN_IF_ERROR(model.prefill(tokens, logits.data()));
+    if (run)
+      measurement.seconds.push_back(secondsSince(start));
+  }
+  return measurement;
+}
+
+StatusOr<Measurement> measureDecode(runtime::LanguageModel &model,
+                                    size_t numTokens, int64_t repeats) {
+  Measurement measurement{"tg" + std::to_string(numTokens), numTokens, {}};
+  const auto tokens = makeTokens(numTokens, model.vocabularySize());
+  std::vector<float> logits(model.vocabularySize());
+  for (int64_t run = 0; run < repeats; ++run) {
+    LLMC_RETURN_IF_ERROR(model.reset());
+    LLMC_RETURN_IF_ERROR(model.decode(tokens.front(), logits.data()));
+    LLMC_RETURN_IF_ERROR(model.reset());
+    const Clock::time_point start = Clock::now();
+    for (const int32_t token : tokens)
+      LLMC_RETURN_IF_ERROR(model.decode(token, logits.data()));
+    measurement.seconds.push_back(secondsSince(start));
+  }
+  return measurement;
+}
+
+struct BenchOptions {
+  std::string path;
+  std::vector<std::string> prompts;
+  int64_t numDecoded = 64;
+  int64_t repeats = 3;
+  bool asJson = false;
+  DeviceOptions device;
+
+  Options::Outcome parse(const Arguments &arguments) {
+    Options options("bench F [-p N,…] [-n N]",
+                    "Measures prefill of N tokens (pp) and decoding of N "
+                    "tokens (tg): the median of several runs.");
+    options.positional("F", path, "a .llmc file");
+    options.list("prompt,p", "N", prompts,
+                 "lengths of prompts (default 128,512)");
+    options.integer("decode,n", "N", numDecoded, 0, INT32_MAX,
+                    "tokens to decode (default 64); 0: none");
+    options.integer("repeat,r", "N", repeats, 1, 1000,
+                    "runs of each (default 3)");
+    options.flag("json", asJson, "print JSON");
+    device.declare(options);
+    return options.parse(arguments);
+  }
+};
+
+StatusOr<std::vector<size_t>>
+parseLengths(const std::vector<std::string> &words, uint32_t contextLength) {
+  std::vector<size_t> lengths;
+  for (const std::string &word : words) {
+    LLMC_ASSIGN_OR_RETURN(const std::vector<int32_t> numbers,
+                          parseTokens(word));
+    for (const int32_t number : numbers) {
+      if (number < 1 || static_cast<uint32_t>(number) > contextLength)
+        return Status(StatusCode::InvalidArgument,
+                      "a prompt's length is " + std::to_string(number) +
+                          ", allowed is 1 to " + std::to_string(contextLength));
+      lengths.push_back(static_cast<size_t>(number));
+    }
+  }
+  // Without a wish: what fits of the usual ones.
+  if (words.empty())
+    for (const size_t length : {size_t{128}, size_t{512}})
+      if (length <= contextLength)
+        lengths.push_back(length);
+  return lengths;
+}
+
+void printResults(const std::vector<Measurement> &measurements,
+                  double loadSeconds, const runtime::LanguageModel &model,
+                  bool asJson) {
+  const std::string variant = model.module().variant().target().name();
+  const std::string device = model.module().device().facts().name;
+  if (!asJson) {
+    std::printf("%s on %s, loaded in %.2f s\n", variant.c_str(), device.c_str(),
+                loadSeconds);
+    for (const Measurement &m : measurements)
+      std::printf("  %-8s %10.2f tokens/s\n", m.name.c_str(),
+                  m.tokensPerSecond());
+    return;
+  }
+  nlohmann::json results = nlohmann::json::array();
+  for (const Measurement &m : measurements)
+    results.push_back({{"name", m.name},
+                       {"tokens", m.numTokens},
+                       {"tokens_per_second", m.tokensPerSecond()},
+                       {"seconds", m.seconds}});
+  const nlohmann::json json = {{"variant", variant},
+                               {"device", device},
+                               {"load_seconds", loadSeconds},
+                               {"results", results}};
+  std::puts(json.dump(2).c_str());
+}
+
+Status bench(const BenchOptions &options) {
+  const Clock::time_point start = Clock::now();
+  LLMC_ASSIGN_OR_RETURN(std::unique_ptr<runtime::LanguageModel> model,
+                        loadLanguageModel(options.path, options.device));
+  const double loadSeconds = secondsSince(start);
+  LLMC_ASSIGN_OR_RETURN(const std::vector<size_t> lengths,
+                        parseLengths(options.prompts, model->contextLength()));
+  std::vector<Measurement> measurements;
+  for (const size_t length : lengths) {
+    LLMC_ASSIGN_OR_RETURN(Measurement measurement,
+                          measurePrefill(*model, length, options.repeats));
+    measurements.push_back(std::move(measurement));
+  }
+  if (options.numDecoded) {
+    LLMC_ASSIGN_OR_RETURN(Measurement measurement,
+                          measureDecode(*model,
+                                        static_cast<size_t>(options.numDecoded),
+                                        options.repeats));
+    measurements.push_back(std::move(measurement));
+  }
+  printResults(measurements, loadSeconds, *model, options.asJson);
+  return okStatus();
+}
+
+} // namespace
+
+int runBench(const Arguments &arguments) {
+  BenchOptions options;
+  if (auto outcome = options.parse(arguments);
+      outcome != Options::Outcome::Ready)
+    return outcome == Options::Outcome::Done ? kExitOk : kExitUsage;
+  if (Status status = bench(options); !status.ok())
+    return fail(status);
+  return kExitOk;
+}
+
+} // namespace llmc::tool

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// llmc devices: the Vulkan devices of this machine.
+
+#include "tools/llmc/Commands.h"
+#include "tools/llmc/RuntimeCommand.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+
+namespace llmc::tool {
+
+namespace {
+
+using vulkan::DeviceFacts;
+
+std::string joined(const std::vector<std::string> &words) {
+  std::string text;
+  for (const std::string &word : words)
+    text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+void print(size_t index, const DeviceFacts &device) {
+  std::printf("%zu: %s (%s, vendor 0x%x, device 0x%x)\n", index,
+              device.name.c_str(), vulkan::deviceTypeName(device.type),
+              device.vendorId, device.deviceId);
+  std::printf("   Vulkan %u.%u, %s\n", device.vulkanMajor, device.vulkanMinor,
+              device.driver.c_str());
+  std::printf("   subgroup %u, workgroup %u invocations, %u bytes of "
+              "workgroup memory\n",
+              device.subgroupSize, device.maxWorkgroupInvocations,
+              device.workgroupMemoryBytes);
+  std::printf("   storage buffer range %llu, allocation %llu bytes\n",
+              static_cast<unsigned long long>(device.maxStorageBufferRange),
+              static_cast<unsigned long long>(device.maxMemoryAllocation));
+  std::printf("   features %s\n", joined(device.features).c_str());
+}
+
+nlohmann::json toJson(size_t index, const DeviceFacts &device) {
+  return {{"index", index},
+          {"name", device.name},
+          {"type", vulkan::deviceTypeName(device.type)},
+          {"vendor_id", device.vendorId},
+          {"device_id", device.deviceId},
+          {"vulkan_minor", device.vulkanMinor},
+          {"driver", device.driver},
+          {"features", device.features},
+          {"subgroup_size", device.subgroupSize},
+          {"max_workgroup_invocations", device.maxWorkgroupInvocations},
+          {"workgroup_memory_bytes", device.workgroupMemoryBytes},
+          {"max_storage_buffer_range", device.maxStorageBufferRange},
+          {"max_memory_allocation", device.maxMemoryAllocation}};
+}
+
+/// What a file's variants say to the devices.
+int printChoices(const std::string &path,
+                 const std::vector<DeviceFacts> &devices) {
+  auto reader = format::Reader::open(path);
+  if (!reader.ok())
+    return fail(reader.status());
+  std::vector<format::TargetInfo> targets;
+  for (const format::Variant &variant : (*reader)->manifest().variants())
+    targets.push_back(variant.target());
+  for (size_t i = 0; i < devices.size(); ++i) {
+    const auto choice = vulkan::chooseVariant(devices[i], targets);
+    std::printf("%zu: %s runs %s\n", i, devices[i].name.c_str(),
+                choice.ok() ? choice->reason.c_str() : "nothing");
+    if (!choice.ok())
+      std::printf("   %s\n", choice.status().message().c_str());
+  }
+  return kExitOk;
+}
+
+} // namespace
+
+int runDevices(const Arguments &arguments) {
+  std::string path;
+  bool asJson = false;
+  Options options("devices [F]",
+                  "Lists the Vulkan devices of this machine, or which variant "
+                  "of a .llmc file each would run and why.");
+  options.positional("F", path, "a .llmc file", false);
+  options.flag("json", asJson, "print JSON");
+  if (auto outcome = options.parse(arguments);
+      outcome != Options::Outcome::Ready)
+    return outcome == Options::Outcome::Done ? kExitOk : kExitUsage;
+  auto engine = runtime::Engine::create();
+  if (!engine.ok())
+    return fail(engine.status());
+  const std::vector<DeviceFacts> devices = (*engine)->devices();
+  if (!path.empty())
+    return printChoices(path, devices);
+  nlohmann::json list = nlohmann::json::array();
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (asJson)
+      list.push_back(toJson(i, devices[i]));
+    else
+      print(i, devices[i]);
+  }
+  if (asJson)
+    std::puts(list.dump(2).c_str());
+  else if (devices.empty())
+    std::puts("Vulkan has no device here.");
+  return kExitOk;
+}
+
+} // namespace llmc::tool

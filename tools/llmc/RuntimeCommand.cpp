@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RuntimeCommand.h.
+
+#include "tools/llmc/RuntimeCommand.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+namespace llmc::tool {
+
+namespace {
+
+std::string defaultCacheFolder() {
+  if (const char *cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
+    return std::string(cache) + "/llmc";
+  if (const char *home = std::getenv("HOME"); home && *home)
+    return std::string(home) + "/.cache/llmc";
+  return "";
+}
+
+bool isNumber(const std::string &text) {
+  return !text.empty() && text.size() < 9 &&
+         std::all_of(
+             text.begin(), text.end(),
+             [](unsigned char c) { return std::isdigit(c); });
+}
+
+} // namespace
+
+void DeviceOptions::declare(Options &options) {
+  options.text("device", "DEVICE", device,
+               "its number in `llmc devices`, or a part of its name");
+  options.text("variant", "TARGET", variant,
+               "run the variant compiled for TARGET");
+  options.text("cache-dir", "DIR", cacheFolder,
+               "where compiled pipelines are kept (default ~/.cache/llmc)");
+  options.flag("no-cache", usesNoCache, "don't keep compiled pipelines");
+  options.integer("timeout", "SECONDS", timeoutSeconds, 0, 86400,
+                  "for one step (default 30, software devices 600)");
+}
+
+StatusOr<std::shared_ptr<runtime::Module>>
+loadModule(const std::string &path, const DeviceOptions &options) {
+  LLMC_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Engine> engine,
+                        runtime::Engine::create());
+  runtime::ModuleOptions moduleOptions;
+  if (isNumber(options.device))
+    moduleOptions.preference.index = std::atoi(options.device.c_str());
+  else
+    moduleOptions.preference.namePart = options.device;
+  moduleOptions.preference.targetName = options.variant;
+  if (!options.usesNoCache)
+    moduleOptions.pipelineCacheFolder = options.cacheFolder.empty()
+                                            ? defaultCacheFolder()
+                                            : options.cacheFolder;
+  return runtime::Module::load(*engine, path, moduleOptions);
+}
+
+StatusOr<std::unique_ptr<runtime::LanguageModel>>
+loadLanguageModel(const std::string &path, const DeviceOptions &options) {
+  LLMC_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Module> module,
+                        loadModule(path, options));
+  runtime::SessionOptions sessionOptions;
+  sessionOptions.stepTimeout = std::chrono::seconds(options.timeoutSeconds);
+  return runtime::LanguageModel::create(std::move(module), sessionOptions);
+}
+
+StatusOr<std::unique_ptr<text::Tokenizer>>
+createTokenizer(const format::Manifest &manifest) {
+  if (!manifest.has_tokenizer())
+    return Status(StatusCode::Unsupported, "the file has no tokenizer");
+  LLMC_ASSIGN_OR_RETURN(text::TokenizerSpec spec,
+                        text::tokenizerSpecFromManifest(manifest.tokenizer()));
+  return text::Tokenizer::create(std::move(spec));
+}
+
+int fail(const Status &status) {
+  std::fprintf(stderr, "llmc: %s\n", status.message().c_str());
+  switch (status.code()) {
+  case StatusCode::InvalidArgument:
+    return kExitUsage;
+  case StatusCode::InvalidFile:
+  case StatusCode::NotFound:
+  case StatusCode::Unsupported:
+  case StatusCode::ContextFull:
+    return kExitRefused;
+  default:
+    return kExitFailure;
+  }
+}
+
+StatusOr<std::vector<int32_t>> parseTokens(const std::string &text) {
+  const char *separators = ", \t\r\n";
+  std::vector<int32_t> tokens;
+  for (size_t begin = text.find_first_not_of(separators);
+       begin != std::string::npos;) {
+    const size_t end =
+        std::min(text.find_first_of(separators, begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    char *rest = nullptr;
+    errno = 0;
+    const long long id = std::strtoll(word.c_str(), &rest, 10);
+    if (*rest || errno || id < 0 || id > INT32_MAX)
+      return Status(StatusCode::InvalidArgument,
+                    "token " + std::to_string(tokens.size()) + " is '" + word +
+                        "', allowed is an id from 0");
+    tokens.push_back(static_cast<int32_t>(id));
+    begin = text.find_first_not_of(separators, end);
+  }
+  return tokens;
+}
+
+StatusOr<std::string> readTextFile(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file),
+                   std::istreambuf_iterator<char>()};
+  if (!file.is_open() || file.bad())
+    return Status(errno == ENOENT ? StatusCode::NotFound : StatusCode::Io,
+                  path + ": could not read: " + std::strerror(errno));
+  return text;
+}
+
+} // namespace llmc::tool
