@@ -87,4 +87,43 @@ def FuseSdpaPass : Pass<"llmc-fuse-sdpa", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::llmc::graph::GraphDialect"];
 }
 
+//===----------------------------------------------------------------------===//
+// Fusion of ops into dispatches (once per row bucket)
+//===----------------------------------------------------------------------===//
+
+def FormRegionsPass : Pass<"llmc-form-regions", "::mlir::func::FuncOp"> {
+  let summary = "put every op into a graph.region, which runs as one dispatch";
+  let description = [{
+    Runs on a function of one row bucket (`graph.rows`). Afterwards only load_weight, regions and the return are
+    outside of regions; dead ops are gone.
+
+    | root | what its region holds |
+    |---|---|
+    | quantized_linear | [select_rows] [rms_norm] linear(s), element-wise ops behind them |
+    | quantized_embedding | the embedding, a factor |
+    | sdpa | attention and the reshapes behind it |
+    | rotary, kv_append | all heads that one sdpa reads, with their norms: one dispatch |
+    | rms_norm | [select_rows] rms_norm, element-wise ops behind it |
+    | anything else | itself; element-wise ops with the element-wise ops behind them |
+
+    - Constants, dequantized vectors, slices and reshapes are copied into the regions that read them. A view that the
+      function returns is a region of its own.
+    - A norm is copied into the linears that read it when a step has at most 8 rows and nothing else reads it.
+    - Two linears on one input, of equal encodings and shapes, share a region when element-wise ops make one result of
+      them. With unequal ones the activation function moves to the later linear.
+    - Element-wise ops join only as far as the region keeps one result. Heads have one result per query, key and value.
+
+    ```mlir
+    %y = graph.quantized_linear %x, %w       %z = graph.region (%a = %x, %b = %w, %c = %r) {
+    %z = graph.add %r, %y                →     %y = graph.quantized_linear %a, %b
+                                               %s = graph.add %c, %y
+                                               graph.yield %s }
+    ```
+  }];
+  let statistics = [
+    Statistic<"numRegions", "num-regions", "regions formed">
+  ];
+  let dependentDialects = ["::llmc::graph::GraphDialect"];
+}
+
 #endif // LLMC_COMPILER_FUSION_PASSES_TD

@@ -10,6 +10,7 @@
 #include "codegen/Strategy/Passes.h"
 #include "compiler/Fusion/Passes.h"
 #include "compiler/Planning/Passes.h"
+#include "compiler/Transforms/Passes.h"
 #include "dialects/Graph/Graph.h"
 #include "dialects/Program/Program.h"
 #include "dialects/Target/Target.h"
@@ -38,6 +39,7 @@ void registerAllDialects(mlir::DialectRegistry &registry) {
 
 void registerAllPasses() {
   fusion::registerFusionPasses();
+  transforms::registerTransformsPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   mlir::registerSymbolDCEPass();

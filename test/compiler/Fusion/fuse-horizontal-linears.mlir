@@ -12,9 +12,9 @@ graph.weight @wv : tensor<8x64x!graph.encoded<q4_k>> from [#graph.source<file = 
 graph.weight @wv6 : tensor<8x64x!graph.encoded<q6_k>> from [#graph.source<file = 0, offset = 2048, rows = 8>]
 graph.weight @odd : tensor<6x64x!graph.encoded<q4_k>> from [#graph.source<file = 0, offset = 4096, rows = 6>]
 // CHECK:     graph.weight @"bq+bk" : tensor<24x!graph.encoded<f32>> from
-// CHECK-SAME:  [#graph.source<file = 0, offset = 5000, rows = 1>, #graph.source<file = 0, offset = 6000, rows = 1>]
-graph.weight @bq : tensor<16x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 5000, rows = 1>]
-graph.weight @bk : tensor<8x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 6000, rows = 1>]
+// CHECK-SAME:  [#graph.source<file = 0, offset = 5000, rows = 16>, #graph.source<file = 0, offset = 6000, rows = 8>]
+graph.weight @bq : tensor<16x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 5000, rows = 16>]
+graph.weight @bk : tensor<8x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 6000, rows = 8>]
 
 // CHECK-LABEL: @query_key_value
 func.func @query_key_value(%x: tensor<?x64xf32>) -> (tensor<?x16xf32>, tensor<?x8xf32>, tensor<?x8xf32>) {

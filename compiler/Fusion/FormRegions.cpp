@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Translates a function for the region planner and its plan back into
+// graph.region ops. What belongs together is decided in RegionPlanner.cpp.
+
+#include "compiler/Fusion/Elementwise.h"
+#include "compiler/Fusion/Passes.h"
+#include "compiler/Fusion/RegionPlanner.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <map>
+
+#define DEBUG_TYPE "llmc-form-regions"
+
+namespace llmc::fusion {
+
+#define GEN_PASS_DEF_FORMREGIONSPASS
+#include "compiler/Fusion/Passes.h.inc"
+
+namespace {
+
+/// The ops of a block as the planner sees them; node i is ops[i].
+struct PlannerInput {
+  SmallVector<Operation *> ops;
+  std::vector<PlanNode> nodes;
+};
+
+//===----------------------------------------------------------------------===//
+// IR to planner
+//===----------------------------------------------------------------------===//
+
+NodeKind getKind(Operation *op) {
+  if (isElementwise(op))
+    return NodeKind::Elementwise;
+  return llvm::TypeSwitch<Operation *, NodeKind>(op)
+      .Case<graph::ConstantOp, graph::DequantizeOp>(
+          [](Operation *) { return NodeKind::Leaf; })
+      .Case<graph::SliceOp>([](Operation *) { return NodeKind::Slice; })
+      .Case<graph::ReshapeOp>([](Operation *) { return NodeKind::Reshape; })
+      .Case<graph::SelectRowsOp>(
+          [](Operation *) { return NodeKind::SelectRows; })
+      .Case<graph::RmsNormOp>([](graph::RmsNormOp norm) {
+        auto type = cast<RankedTensorType>(norm.getInput().getType());
+        return type.getRank() > 2 ? NodeKind::HeadNorm : NodeKind::Norm;
+      })
+      .Case<graph::RotaryOp, graph::KvAppendOp>(
+          [](Operation *) { return NodeKind::Head; })
+      .Case<graph::QuantizedLinearOp>(
+          [](Operation *) { return NodeKind::Linear; })
+      .Case<graph::QuantizedEmbeddingOp>(
+          [](Operation *) { return NodeKind::Embedding; })
+      .Case<graph::SdpaOp>([](Operation *) { return NodeKind::Sdpa; })
+      .Default([](Operation *) { return NodeKind::Other; });
+}
+
+void eraseDeadOps(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (mlir::isOpTriviallyDead(&op))
+      op.erase();
+}
+
+/// Describes the ops of |block|; emits an error for one that no region can
+/// hold.
+FailureOr<PlannerInput> describe(Block &block) {
+  PlannerInput input;
+  DenseMap<Operation *, int> ids;
+  std::map<const void *, int> types;
+  std::map<std::pair<const void *, const void *>, int> linearClasses;
+  llvm::StringSet<llvm::MallocAllocator> states;
+  auto number = [](auto &numbers, auto key) {
+    return numbers.try_emplace(key, static_cast<int>(numbers.size()))
+        .first->second;
+  };
+  for (Operation &op : block.without_terminator()) {
+    if (isa<graph::LoadWeightOp>(op))
+      continue;
+    if (!isa<graph::GraphDialect>(op.getDialect()) || op.getNumResults() != 1 ||
+        op.getNumRegions() != 0)
+      return op.emitOpError("cannot be put into a region");
+    auto append = dyn_cast<graph::KvAppendOp>(op);
+    if (append && !states.insert(append.getState()).second)
+      return op.emitOpError("appends to state @")
+             << append.getState() << " a second time in one step";
+    PlanNode node;
+    node.kind = getKind(&op);
+    for (Value operand : op.getOperands())
+      if (auto found = ids.find(operand.getDefiningOp()); found != ids.end())
+        node.operands.push_back(found->second);
+    node.type = number(types, op.getResult(0).getType().getAsOpaquePointer());
+    if (auto linear = dyn_cast<graph::QuantizedLinearOp>(op))
+      node.linearClass =
+          number(linearClasses,
+                 std::pair(linear.getInput().getAsOpaquePointer(),
+                           linear.getWeight().getType().getAsOpaquePointer()));
+    node.isKept =
+        append || llvm::is_contained(block.getTerminator()->getOperands(),
+                                     op.getResult(0));
+    ids[&op] = static_cast<int>(input.ops.size());
+    input.ops.push_back(&op);
+    input.nodes.push_back(std::move(node));
+  }
+  return input;
+}
+
+//===----------------------------------------------------------------------===//
+// Plan to IR
+//===----------------------------------------------------------------------===//
+
+/// Creates the region of |planned|. |outer| maps values of the old ops to those
+/// of the regions so far; the region's results are added.
+void createRegion(OpBuilder &builder, const PlannedRegion &planned,
+                  ArrayRef<Operation *> ops, IRMapping &outer) {
+  auto body = std::make_unique<Block>();
+  OpBuilder bodyBuilder(builder.getContext());
+  bodyBuilder.setInsertionPointToEnd(body.get());
+  IRMapping inner;
+  SmallVector<Value> inputs;
+  for (int id : planned.body) {
+    for (Value operand : ops[id]->getOperands()) {
+      if (inner.contains(operand))
+        continue;
+      inputs.push_back(outer.lookupOrDefault(operand));
+      inner.map(operand,
+                body->addArgument(operand.getType(), operand.getLoc()));
+    }
+    bodyBuilder.clone(*ops[id], inner);
+  }
+  SmallVector<Value> yielded;
+  for (int id : planned.results)
+    yielded.push_back(inner.lookup(ops[id]->getResult(0)));
+  Location loc = ops[planned.root]->getLoc();
+  graph::YieldOp::create(bodyBuilder, loc, yielded);
+  auto region =
+      graph::RegionOp::create(builder, loc, ValueRange(yielded).getTypes(),
+                              inputs, graph::LoweringConfigAttr());
+  region.getBody().push_back(body.release());
+  for (auto [id, result] :
+       llvm::zip_equal(planned.results, region.getResults()))
+    outer.map(ops[id]->getResult(0), result);
+}
+
+//===----------------------------------------------------------------------===//
+// llmc-form-regions
+//===----------------------------------------------------------------------===//
+
+struct FormRegionsPass final : impl::FormRegionsPassBase<FormRegionsPass> {
+  using FormRegionsPassBase::FormRegionsPassBase;
+
+  void runOnOperation() override {
+    mlir::func::FuncOp function = getOperation();
+    if (function.isExternal())
+      return;
+    auto rows = function->getAttrOfType<IntegerAttr>("graph.rows");
+    if (!rows) {
+      function.emitError("has no graph.rows: regions are formed for one row "
+                         "bucket (see llmc-expand-row-buckets)");
+      return signalPassFailure();
+    }
+    if (!function.getBody().hasOneBlock()) {
+      function.emitError("has more than one block");
+      return signalPassFailure();
+    }
+    Block &block = function.getBody().front();
+    eraseDeadOps(block);
+    FailureOr<PlannerInput> input = describe(block);
+    if (failed(input))
+      return signalPassFailure();
+
+    OpBuilder builder(block.getTerminator());
+    IRMapping outer;
+    for (const PlannedRegion &planned :
+         planRegions(input->nodes, rows.getInt())) {
+      createRegion(builder, planned, input->ops, outer);
+      ++numRegions;
+    }
+    for (OpOperand &operand : block.getTerminator()->getOpOperands())
+      operand.set(outer.lookupOrDefault(operand.get()));
+    for (Operation *op : llvm::reverse(input->ops))
+      op->erase();
+  }
+};
+
+} // namespace
+} // namespace llmc::fusion
