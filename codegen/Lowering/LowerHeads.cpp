@@ -330,20 +330,6 @@ LogicalResult PartEmitter::emit(Value group) {
 // Reading the region
 //===----------------------------------------------------------------------===//
 
-/// The cache that `append` writes.
-View cacheView(RegionContext &context, graph::KvAppendOp append) {
-  auto state = SymbolTable::lookupNearestSymbolFrom<graph::StateOp>(
-      context.getRegion(), append.getStateAttr());
-  View view;
-  view.stateType = cast<RankedTensorType>(state.getType());
-  view.type = cast<RankedTensorType>(append.getType());
-  int64_t bits =
-      view.stateType.getNumElements() * view.stateType.getElementTypeBitWidth();
-  view.slice = context.getEntry().stateSlice(append.getLoc(), append.getState(),
-                                             bits / 8, view.stateType);
-  return view;
-}
-
 /// Reshapes between the ops of a part keep rows as they are.
 Value skipReshapes(Value value) {
   while (auto reshape = value.getDefiningOp<graph::ReshapeOp>())
@@ -381,8 +367,7 @@ FailureOr<Part> readPart(RegionContext &context, unsigned number) {
   if (failed(source))
     return failure();
   part.source = *source;
-  part.target = part.append ? cacheView(context, part.append)
-                            : context.resultView(number);
+  part.target = context.resultView(number);
   return part;
 }
 

@@ -39,9 +39,8 @@ FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input) {
   problem.kvHeads = key.getDimSize(1);
   problem.context = input.rowsOf(key);
   if (graph::StateOp state = findState(region, sdpa.getKey())) {
-    auto type = cast<RankedTensorType>(state.getType());
-    problem.context = type.getDimSize(1);
-    problem.isHalf = type.getElementType().isF16();
+    problem.context = cast<RankedTensorType>(state.getType()).getDimSize(1);
+    problem.isHalf = input.device.getKvType() == "f16";
   }
   if (problem.headDim % 4 != 0)
     return sdpa.emitOpError("head dimension ")

@@ -7,6 +7,7 @@
 #include "codegen/Lowering/Passes.h"
 #include "codegen/SPIRV/Passes.h"
 #include "codegen/Strategy/Passes.h"
+#include "codegen/Targets/Targets.h"
 #include "compiler/Pipelines/Registration.h"
 
 #include "mlir/Parser/Parser.h"
@@ -22,9 +23,9 @@ ComputeDevice *ProgramRunner::sharedDevice() {
 }
 
 std::unique_ptr<ProgramRunner>
-ProgramRunner::compile(ComputeDevice &device, const std::string &text) {
+ProgramRunner::compile(ComputeDevice &device, const std::string &text, const Options &options) {
   std::unique_ptr<ProgramRunner> runner(new ProgramRunner(device));
-  if (!runner->compileText(text) || !runner->createKernels())
+  if (!runner->compileText(text, options) || !runner->createKernels())
     return nullptr;
   for (auto entry : runner->module->getOps<program::EntryOp>())
     runner->createEntry(entry);
@@ -38,7 +39,7 @@ ProgramRunner::~ProgramRunner() {
     device.release(buffer);
 }
 
-bool ProgramRunner::compileText(const std::string &text) {
+bool ProgramRunner::compileText(const std::string &text, const Options &options) {
   mlir::DialectRegistry registry;
   pipelines::registerAllDialects(registry);
   context.appendDialectRegistry(registry);
@@ -46,6 +47,15 @@ bool ProgramRunner::compileText(const std::string &text) {
   module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   if (!module)
     return false;
+  auto description = targets::loadTarget(options.target);
+  if (!description) {
+    llvm::errs() << llvm::toString(description.takeError()) << "\n";
+    return false;
+  }
+  if (options.halfCache)
+    description->mutable_plan()->set_kv_type(targets::description::F16);
+  (*module)->setAttr(target::DeviceAttr::getModuleAttrName(),
+                     targets::toDeviceAttr(*description, &context));
   mlir::PassManager passes(&context);
   passes.addPass(codegen::createSelectLoweringConfigsPass());
   passes.addPass(codegen::createLowerRegionsPass());

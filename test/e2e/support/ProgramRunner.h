@@ -24,11 +24,16 @@ public:
   /// none, and then tests skip.
   static ComputeDevice *sharedDevice();
 
-  /// `text` is a module with `target.device` and functions of regions
-  /// (`deviceText` gives one for it). Null, after a message on stderr, when it
-  /// does not compile.
-  static std::unique_ptr<ProgramRunner> compile(ComputeDevice &device,
-                                                const std::string &text);
+  /// What to compile for.
+  struct Options {
+    /// A shipped description.
+    std::string target = "lavapipe";
+    /// Whether KV caches hold f16, whatever the description says.
+    bool halfCache = false;
+  };
+
+  /// `text` is a module of functions of regions. Null, after a message on stderr, when it does not compile.
+  static std::unique_ptr<ProgramRunner> compile(ComputeDevice &device, const std::string &text, const Options &options);
   ~ProgramRunner();
   ProgramRunner(const ProgramRunner &) = delete;
   ProgramRunner &operator=(const ProgramRunner &) = delete;
@@ -60,7 +65,7 @@ private:
   };
 
   explicit ProgramRunner(ComputeDevice &device) : device(device) {}
-  bool compileText(const std::string &text);
+  bool compileText(const std::string &text, const Options &options);
   bool createKernels();
   void createEntry(program::EntryOp entry);
   std::string bufferKey(program::SliceOp slice);
