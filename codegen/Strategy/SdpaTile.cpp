@@ -15,6 +15,8 @@ namespace llmc::codegen {
 /// in static counts of the mobile targets' compilers.
 static constexpr int64_t kWorkgroup = 64;
 static constexpr int64_t kKeys = 32;
+/// Scores that one invocation computes side by side at most.
+static constexpr int64_t kMaxScores = 8;
 /// Up to that many rows, keys are split when the heads alone leave compute
 /// units idle.
 static constexpr int64_t kMaxSplitRows = 8;
@@ -32,9 +34,11 @@ static int64_t ceilDiv(int64_t numerator, int64_t denominator) {
 int64_t sdpaRegisters(const SdpaProblem &problem, const SdpaTile &tile) {
   int64_t quadsPerLane = problem.headDim / 4 / tile.lanes;
   int64_t scoresPerLane = tile.keys / tile.lanes;
-  // A fragment of the query and one of a key; f16 comes two quads at a time
-  // where the lane has pairs.
-  int64_t fragments = 8 * (problem.isHalf && quadsPerLane % 2 == 0 ? 2 : 1);
+  // A fragment of the query and one of a key. f16 comes two quads at a time
+  // where the lane has pairs, stays packed, and takes a pair of registers while
+  // it is unpacked.
+  int64_t quads = problem.isHalf && quadsPerLane % 2 == 0 ? 2 : 1;
+  int64_t fragments = problem.isHalf ? 4 * quads + 2 * quads + 2 : 8;
   // A score and the index of its key.
   return 4 * quadsPerLane + 2 * scoresPerLane + fragments + kOtherRegisters;
 }
@@ -69,7 +73,7 @@ std::optional<SdpaTile> selectSdpaTile(const SdpaProblem &problem,
       continue;
     SdpaTile tile = {};
     tile.lanes = lanes;
-    tile.keys = lanes * std::max<int64_t>(1, kKeys / lanes);
+    tile.keys = lanes * std::clamp<int64_t>(kKeys / lanes, 1, kMaxScores);
     tile.queries = std::clamp<int64_t>(queries, 1, target / lanes);
     tile.accumulators = problem.headDim / lanes;
     tile.registers = sdpaRegisters(problem, tile);

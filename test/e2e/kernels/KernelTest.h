@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests of kernels share: a fixture with the machine's device, numbers to compute on, comparisons.
+// What the tests of kernels share: a fixture with the machine's device, numbers
+// to compute on, comparisons.
 
 #ifndef LLMC_TEST_E2E_KERNELS_KERNELTEST_H
 #define LLMC_TEST_E2E_KERNELS_KERNELTEST_H
@@ -24,14 +25,17 @@ protected:
       GTEST_SKIP() << "this machine has no Vulkan device";
   }
 
-  std::unique_ptr<ProgramRunner> compile(const std::string &text, const ProgramRunner::Options &options = {}) {
-    auto runner = ProgramRunner::compile(*ProgramRunner::sharedDevice(), text, options);
+  std::unique_ptr<ProgramRunner>
+  compile(const std::string &text, const ProgramRunner::Options &options = {}) {
+    auto runner =
+        ProgramRunner::compile(*ProgramRunner::sharedDevice(), text, options);
     EXPECT_NE(runner, nullptr) << text;
     return runner;
   }
 };
 
-/// Numbers that look random and are the same on every machine: multiples of 1/128 in [-1, 1), exact in f16.
+/// Numbers that look random and are the same on every machine: multiples of
+/// 1/128 in [-1, 1), exact in f16.
 class Numbers {
 public:
   explicit Numbers(uint32_t seed) : state(seed * 2654435761U + 12345U) {}
@@ -51,7 +55,8 @@ private:
 };
 
 /// Expects |actual - expected| <= tolerance * max |expected|, and no NaN.
-inline void expectClose(const std::vector<float> &actual, const std::vector<double> &expected, double tolerance) {
+inline void expectClose(const std::vector<float> &actual,
+                        const std::vector<double> &expected, double tolerance) {
   ASSERT_GE(actual.size(), expected.size());
   double largest = 0;
   for (double value : expected)
@@ -65,7 +70,8 @@ inline void expectClose(const std::vector<float> &actual, const std::vector<doub
 inline float fromHalf(uint16_t bits) {
   int exponent = bits >> 10 & 31;
   float mantissa = static_cast<float>(bits & 1023) / 1024.0F;
-  float magnitude = exponent ? std::ldexp(1 + mantissa, exponent - 15) : std::ldexp(mantissa, -14);
+  float magnitude = exponent ? std::ldexp(1 + mantissa, exponent - 15)
+                             : std::ldexp(mantissa, -14);
   return bits >> 15 ? -magnitude : magnitude;
 }
 
@@ -76,7 +82,9 @@ inline uint16_t toHalf(float number) {
   int exponent = 0;
   float fraction = std::frexp(std::abs(number), &exponent); // in [0.5, 1)
   auto mantissa = static_cast<uint32_t>(std::lround((fraction * 2 - 1) * 1024));
-  return static_cast<uint16_t>((number < 0 ? 0x8000U : 0U) | static_cast<uint32_t>(exponent + 14) << 10 | mantissa);
+  return static_cast<uint16_t>((number < 0 ? 0x8000U : 0U) |
+                               static_cast<uint32_t>(exponent + 14) << 10 |
+                               mantissa);
 }
 
 inline int padToFour(int count) { return (count + 3) / 4 * 4; }

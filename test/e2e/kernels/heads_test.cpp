@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Heads on their way to attention: per-head norms, rotary embeddings at small and large positions, caches.
+// Heads on their way to attention: per-head norms, rotary embeddings at small
+// and large positions, caches.
 
 #include "test/e2e/kernels/KernelTest.h"
 
@@ -14,7 +15,7 @@ struct Rotary {
   double base = 10000;
   int dim = 0;
   double positionScale = 1;
-  std::vector<float> factors;
+  std::vector<float> factors = {};
 };
 
 std::string tensor(std::vector<int> sizes) {
@@ -30,25 +31,36 @@ std::string number(double value) {
   return text;
 }
 
-/// A module whose region turns `heads` heads of `headDim` elements: the norm with weight @gain where `norm`, then the
-/// rotary embedding.
-std::string turnText(int heads, int headDim, const Rotary &rotary, int maxRows, bool norm = false) {
-  std::string type = tensor({heads, headDim}), vector = "tensor<" + std::to_string(rotary.factors.size()) + "x";
+/// A module whose region turns `heads` heads of `headDim` elements: the norm
+/// with weight @gain where `norm`, then the rotary embedding.
+std::string turnText(int heads, int headDim, const Rotary &rotary, int maxRows,
+                     bool norm = false) {
+  std::string type = tensor({heads, headDim}),
+              vector = "tensor<" + std::to_string(rotary.factors.size()) + "x";
   std::string gain = "tensor<" + std::to_string(headDim) + "x";
   bool factors = !rotary.factors.empty();
   std::string text = "module {\n";
   if (norm)
-    text += "  graph.weight @gain : " + gain + "!graph.encoded<f32>> from [#graph.source<file = 0, offset = 0, rows = 1>]\n";
+    text += "  graph.weight @gain : " + gain +
+            "!graph.encoded<f32>> from [#graph.source<file = 0, offset = 0, "
+            "rows = 1>]\n";
   if (factors)
     text += "  graph.weight @factors : " + vector +
-            "!graph.encoded<f32>> from [#graph.source<file = 0, offset = 0, rows = 1>]\n";
-  text += "  func.func @f(%x: " + type + " {graph.name = \"x\"}, %pos: tensor<i32> {graph.name = \"position\"}) -> (" +
-          type + " {graph.name = \"y\"}) attributes {graph.rows = " + std::to_string(maxRows) + " : i64} {\n";
+            "!graph.encoded<f32>> from [#graph.source<file = 0, offset = 0, "
+            "rows = 1>]\n";
+  text += "  func.func @f(%x: " + type +
+          " {graph.name = \"x\"}, %pos: tensor<i32> {graph.name = "
+          "\"position\"}) -> (" +
+          type + " {graph.name = \"y\"}) attributes {graph.rows = " +
+          std::to_string(maxRows) + " : i64} {\n";
   if (norm)
-    text += "    %g = graph.load_weight @gain : " + gain + "!graph.encoded<f32>>\n";
+    text +=
+        "    %g = graph.load_weight @gain : " + gain + "!graph.encoded<f32>>\n";
   if (factors)
-    text += "    %f = graph.load_weight @factors : " + vector + "!graph.encoded<f32>>\n";
-  text += "    %y = graph.region (%a = %x : " + type + ", %p = %pos : tensor<i32>";
+    text += "    %f = graph.load_weight @factors : " + vector +
+            "!graph.encoded<f32>>\n";
+  text +=
+      "    %y = graph.region (%a = %x : " + type + ", %p = %pos : tensor<i32>";
   if (norm)
     text += ", %gg = %g : " + gain + "!graph.encoded<f32>>";
   if (factors)
@@ -56,32 +68,41 @@ std::string turnText(int heads, int headDim, const Rotary &rotary, int maxRows, 
   text += ") -> (" + type + ") {\n";
   std::string value = "%a";
   if (norm) {
-    text += "      %g32 = graph.dequantize %gg : " + gain + "!graph.encoded<f32>> -> " + gain + "f32>\n" +
-            "      %n = graph.rms_norm %a, %g32 epsilon 1.0e-6 : f32 : " + type + ", " + gain + "f32> -> " + type + "\n";
+    text += "      %g32 = graph.dequantize %gg : " + gain +
+            "!graph.encoded<f32>> -> " + gain + "f32>\n" +
+            "      %n = graph.rms_norm %a, %g32 epsilon 1.0e-6 : " + type +
+            ", " + gain + "f32> -> " + type + "\n";
     value = "%n";
   }
   if (factors)
-    text += "      %f32 = graph.dequantize %ff : " + vector + "!graph.encoded<f32>> -> " + vector + "f32>\n";
+    text += "      %f32 = graph.dequantize %ff : " + vector +
+            "!graph.encoded<f32>> -> " + vector + "f32>\n";
   if (rotary.dim) {
     text += "      %r = graph.rotary " + value + ", %p ";
     if (factors)
       text += "factors %f32 : " + vector + "f32> ";
-    text += std::string("pairs ") + (rotary.half ? "half" : "adjacent") + " base " + number(rotary.base) +
-            " : f32 dim " + std::to_string(rotary.dim) + " {position_scale = " + number(rotary.positionScale) +
+    text += std::string("pairs ") + (rotary.half ? "half" : "adjacent") +
+            " base " + number(rotary.base) + "  dim " +
+            std::to_string(rotary.dim) +
+            " {position_scale = " + number(rotary.positionScale) +
             " : f32} : " + type + " -> " + type + "\n";
     value = "%r";
   }
-  return text + "      graph.yield " + value + " : " + type + "\n    }\n    return %y : " + type + "\n  }\n}\n";
+  return text + "      graph.yield " + value + " : " + type +
+         "\n    }\n    return %y : " + type + "\n  }\n}\n";
 }
 
 /// Turns one head in place.
 void turn(double *head, const Rotary &rotary, double position) {
   for (int i = 0; i < rotary.dim / 2; ++i) {
-    double frequency = std::pow(rotary.base, -2.0 * i / rotary.dim) * rotary.positionScale;
+    double frequency =
+        std::pow(rotary.base, -2.0 * i / rotary.dim) * rotary.positionScale;
     if (!rotary.factors.empty())
       frequency /= rotary.factors[i];
-    double sine = std::sin(position * frequency), cosine = std::cos(position * frequency);
-    double &a = head[rotary.half ? i : 2 * i], &b = head[rotary.half ? i + rotary.dim / 2 : 2 * i + 1];
+    double sine = std::sin(position * frequency),
+           cosine = std::cos(position * frequency);
+    double &a = head[rotary.half ? i : 2 * i],
+           &b = head[rotary.half ? i + rotary.dim / 2 : 2 * i + 1];
     double turned = a * cosine - b * sine;
     b = b * cosine + a * sine;
     a = turned;
@@ -90,8 +111,10 @@ void turn(double *head, const Rotary &rotary, double position) {
 
 class HeadsTest : public KernelTest {
 protected:
-  /// Random heads against the formula; tolerance relative to the largest element.
-  void checkRotary(int heads, int headDim, const Rotary &rotary, const std::vector<int> &positions, double tolerance) {
+  /// Random heads against the formula; tolerance relative to the largest
+  /// element.
+  void checkRotary(int heads, int headDim, const Rotary &rotary,
+                   const std::vector<int> &positions, double tolerance) {
     constexpr int kRows = 3;
     auto runner = compile(turnText(heads, headDim, rotary, kRows));
     ASSERT_TRUE(runner);
@@ -104,7 +127,8 @@ protected:
       std::vector<double> expected(x.begin(), x.end());
       for (int row = 0; row < kRows; ++row)
         for (int head = 0; head < heads; ++head)
-          turn(&expected[size_t(row) * width + size_t(head) * headDim], rotary, position + row);
+          turn(&expected[size_t(row) * width + size_t(head) * headDim], rotary,
+               position + row);
       runner->write("x", x);
       runner->run("f", position, kRows);
       std::vector<float> y = runner->read<float>("y");
@@ -115,7 +139,8 @@ protected:
     }
   }
 
-  std::vector<float> runOnce(const std::string &text, const std::vector<float> &x, int position,
+  std::vector<float> runOnce(const std::string &text,
+                             const std::vector<float> &x, int position,
                              const std::vector<float> &gain = {}) {
     auto runner = compile(text);
     if (!runner)
@@ -129,25 +154,35 @@ protected:
 };
 
 TEST_F(HeadsTest, rotaryPairsHalf) {
-  std::vector<double> expected = {-1.69559, 0.13755, 2.78868, 3.97598, -4.80884, 6.32306, 7.08684, 8.01196};
-  expectClose(runOnce(turnText(1, 8, {true, 10000, 8}, 1), {1, 2, 3, 4, 5, 6, 7, 8}, 3), expected, 1e-6);
+  std::vector<double> expected = {-1.69559, 0.13755, 2.78868, 3.97598,
+                                  -4.80884, 6.32306, 7.08684, 8.01196};
+  expectClose(
+      runOnce(turnText(1, 8, {true, 10000, 8}, 1), {1, 2, 3, 4, 5, 6, 7, 8}, 3),
+      expected, 1e-6);
 }
 
 TEST_F(HeadsTest, rotaryPairsAdjacent) {
-  std::vector<double> expected = {-1.27223, -1.83886, 1.68393, 4.70791, 4.81778, 6.14728, 6.97597, 8.02096};
-  expectClose(runOnce(turnText(1, 8, {false, 10000, 8}, 1), {1, 2, 3, 4, 5, 6, 7, 8}, 3), expected, 1e-6);
+  std::vector<double> expected = {-1.27223, -1.83886, 1.68393, 4.70791,
+                                  4.81778,  6.14728,  6.97597, 8.02096};
+  expectClose(runOnce(turnText(1, 8, {false, 10000, 8}, 1),
+                      {1, 2, 3, 4, 5, 6, 7, 8}, 3),
+              expected, 1e-6);
 }
 
 TEST_F(HeadsTest, partialRotaryPassesTheRestThrough) {
-  std::vector<double> expected = {-3.14404, 1.91961, -0.33914, 4.0392, 5, 6, 7, 8, 9, 10};
-  std::vector<float> y = runOnce(turnText(1, 10, {true, 10000, 4}, 1), {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, 0}, 2);
+  std::vector<double> expected = {-3.14404, 1.91961, -0.33914, 4.0392, 5,
+                                  6,        7,       8,        9,      10};
+  std::vector<float> y = runOnce(turnText(1, 10, {true, 10000, 4}, 1),
+                                 {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, 0}, 2);
   expectClose(y, expected, 1e-6);
   for (int i = 4; i < 10; ++i)
     EXPECT_EQ(y[i], float(i + 1));
 }
 
 TEST_F(HeadsTest, normOfAHead) {
-  expectClose(runOnce(turnText(1, 2, {}, 1, true), {3, 4, 0, 0}, 0, {2, 2, 0, 0}), {1.69706, 2.26274}, 3e-6);
+  expectClose(
+      runOnce(turnText(1, 2, {}, 1, true), {3, 4, 0, 0}, 0, {2, 2, 0, 0}),
+      {1.69706, 2.26274}, 3e-6);
 }
 
 TEST_F(HeadsTest, largePositions) {
@@ -159,9 +194,10 @@ TEST_F(HeadsTest, largePositions) {
 TEST_F(HeadsTest, headAndRotaryDimensions) {
   checkRotary(3, 64, {true, 10000, 32}, {0, 777}, 1e-6);
   checkRotary(3, 64, {false, 10000, 32}, {777}, 1e-6);
-  checkRotary(5, 80, {true, 10000, 20}, {777}, 1e-6);  // vectors of two
-  checkRotary(5, 12, {true, 10000, 6}, {777}, 1e-6);   // of one
-  checkRotary(3, 20, {false, 10000, 8}, {777}, 1e-6);  // an odd number of vectors
+  checkRotary(5, 80, {true, 10000, 20}, {777}, 1e-6); // vectors of two
+  checkRotary(5, 12, {true, 10000, 6}, {777}, 1e-6);  // of one
+  checkRotary(3, 20, {false, 10000, 8}, {777},
+              1e-6); // an odd number of vectors
   checkRotary(2, 256, {true, 10000, 256}, {777}, 1e-6);
   checkRotary(70, 8, {true, 10000, 8}, {777}, 1e-6); // several workgroups
 }
@@ -171,51 +207,78 @@ TEST_F(HeadsTest, positionScaleAndFactors) {
   checkRotary(2, 64, rotary, {3, 32000}, 1e-6);
   rotary.positionScale = 1;
   for (int i = 0; i < 32; ++i)
-    rotary.factors.push_back(i < 15 ? 1.0F : i < 19 ? float(i - 13) * 1.7F : 32.0F);
-  // A quotient of f32 is known to 2.5 ulp: 1.5e-7 of the 32000 / 64 radians or less that divided frequencies reach.
+    rotary.factors.push_back(i < 15   ? 1.0F
+                             : i < 19 ? float(i - 13) * 1.7F
+                                      : 32.0F);
+  // A quotient of f32 is known to 2.5 ulp: 1.5e-7 of the 32000 / 64 radians or
+  // less that divided frequencies reach.
   checkRotary(2, 64, rotary, {0, 3, 2000}, 2e-6);
   checkRotary(2, 64, rotary, {32000}, 2e-5);
 }
 
-/// q, k and v out of one linear's rows, with norms and rotary on q and k, as a model has them.
-std::string projectionText(int heads, int kvHeads, int headDim, int context, int maxRows) {
-  std::string width = std::to_string((heads + 2 * kvHeads) * headDim), flat = "tensor<?x" + width + "xf32>";
+/// q, k and v out of one linear's rows, with norms and rotary on q and k, as a
+/// model has them.
+std::string projectionText(int heads, int kvHeads, int headDim, int context,
+                           int maxRows) {
+  std::string width = std::to_string((heads + 2 * kvHeads) * headDim),
+              flat = "tensor<?x" + width + "xf32>";
   std::string q = tensor({heads, headDim}), k = tensor({kvHeads, headDim});
-  std::string gain = "tensor<" + std::to_string(headDim) + "x", encoded = gain + "!graph.encoded<f32>>";
-  auto cut = [&](std::string name, int offset, int count, const std::string &type) {
+  std::string gain = "tensor<" + std::to_string(headDim) + "x",
+              encoded = gain + "!graph.encoded<f32>>";
+  auto cut = [&](std::string name, int offset, int count,
+                 const std::string &type) {
     std::string part = "tensor<?x" + std::to_string(count * headDim) + "xf32>";
-    return "      %" + name + "0 = graph.slice %a dim 1 offset " + std::to_string(offset * headDim) + " size " +
-           std::to_string(count * headDim) + " : " + flat + " -> " + part + "\n      %" + name + "1 = graph.reshape %" +
-           name + "0 : " + part + " -> " + type + "\n";
+    return "      %" + name + "0 = graph.slice %a dim 1 offset " +
+           std::to_string(offset * headDim) + " size " +
+           std::to_string(count * headDim) + " : " + flat + " -> " + part +
+           "\n      %" + name + "1 = graph.reshape %" + name + "0 : " + part +
+           " -> " + type + "\n";
   };
   auto normAndTurn = [&](std::string name, const std::string &type) {
-    return "      %" + name + "2 = graph.rms_norm %" + name + "1, %g32 epsilon 1.0e-6 : f32 : " + type + ", " + gain +
-           "f32> -> " + type + "\n      %" + name + "3 = graph.rotary %" + name +
-           "2, %p pairs half base 1.0e4 : f32 dim " + std::to_string(headDim) + " : " + type + " -> " + type + "\n";
+    return "      %" + name + "2 = graph.rms_norm %" + name +
+           "1, %g32 epsilon 1.0e-6 : " + type + ", " + gain + "f32> -> " +
+           type + "\n      %" + name + "3 = graph.rotary %" + name +
+           "2, %p pairs half base 1.0e4  dim " + std::to_string(headDim) +
+           " : " + type + " -> " + type + "\n";
   };
-  std::string cache = "tensor<" + std::to_string(kvHeads) + "x" + std::to_string(context) + "x" +
-                      std::to_string(headDim) + "xf32>";
-  return "module {\n  graph.state @k : " + cache + "\n  graph.state @v : " + cache + "\n  graph.weight @gain : " + encoded +
-         " from [#graph.source<file = 0, offset = 0, rows = 1>]\n  func.func @f(%x: " + flat +
-         " {graph.name = \"x\"}, %pos: tensor<i32> {graph.name = \"position\"}) -> (" + q +
-         " {graph.name = \"y\"}) attributes {graph.rows = " + std::to_string(maxRows) +
-         " : i64} {\n    %g = graph.load_weight @gain : " + encoded + "\n    %y:3 = graph.region (%a = %x : " + flat +
-         ", %p = %pos : tensor<i32>, %gg = %g : " + encoded + ") -> (" + q + ", " + k + ", " + k +
-         ") {\n      %g32 = graph.dequantize %gg : " + encoded + " -> " + gain + "f32>\n" + cut("q", 0, heads, q) +
-         cut("k", heads, kvHeads, k) + cut("v", heads + kvHeads, kvHeads, k) + normAndTurn("q", q) + normAndTurn("k", k) +
-         "      %kc = graph.kv_append @k, %k3, %p : " + k + " -> " + k + "\n      %vc = graph.kv_append @v, %v1, %p : " + k +
-         " -> " + k + "\n      graph.yield %q3, %kc, %vc : " + q + ", " + k + ", " + k + "\n    }\n    return %y#0 : " + q +
-         "\n  }\n}\n";
+  std::string cache = "tensor<" + std::to_string(kvHeads) + "x" +
+                      std::to_string(context) + "x" + std::to_string(headDim) +
+                      "xf32>";
+  return "module {\n  graph.state @k : " + cache +
+         "\n  graph.state @v : " + cache +
+         "\n  graph.weight @gain : " + encoded +
+         " from [#graph.source<file = 0, offset = 0, rows = 1>]\n  func.func "
+         "@f(%x: " +
+         flat +
+         " {graph.name = \"x\"}, %pos: tensor<i32> {graph.name = "
+         "\"position\"}) -> (" +
+         q + " {graph.name = \"y\"}) attributes {graph.rows = " +
+         std::to_string(maxRows) +
+         " : i64} {\n    %g = graph.load_weight @gain : " + encoded +
+         "\n    %y:3 = graph.region (%a = %x : " + flat +
+         ", %p = %pos : tensor<i32>, %gg = %g : " + encoded + ") -> (" + q +
+         ", " + k + ", " + k +
+         ") {\n      %g32 = graph.dequantize %gg : " + encoded + " -> " + gain +
+         "f32>\n" + cut("q", 0, heads, q) + cut("k", heads, kvHeads, k) +
+         cut("v", heads + kvHeads, kvHeads, k) + normAndTurn("q", q) +
+         normAndTurn("k", k) +
+         "      %kc = graph.kv_append @k, %k3, %p : " + k + " -> " + k +
+         "\n      %vc = graph.kv_append @v, %v1, %p : " + k + " -> " + k +
+         "\n      graph.yield %q3, %kc, %vc : " + q + ", " + k + ", " + k +
+         "\n    }\n    return %y#0 : " + q + "\n  }\n}\n";
 }
 
 struct Projection {
   int heads = 4, kvHeads = 2, headDim = 64, context = 40, maxRows = 8;
   int width() const { return (heads + 2 * kvHeads) * headDim; }
-  std::string text() const { return projectionText(heads, kvHeads, headDim, context, maxRows); }
+  std::string text() const {
+    return projectionText(heads, kvHeads, headDim, context, maxRows);
+  }
 };
 
 /// The head as the region gives it: normed and turned where `turned`.
-std::vector<double> expectedHead(const float *x, const std::vector<float> &gain, int position, bool turned) {
+std::vector<double> expectedHead(const float *x, const std::vector<float> &gain,
+                                 int position, bool turned) {
   std::vector<double> head(x, x + gain.size());
   if (!turned)
     return head;
@@ -230,24 +293,30 @@ std::vector<double> expectedHead(const float *x, const std::vector<float> &gain,
 
 class ProjectionTest : public HeadsTest {
 protected:
-  /// Runs 5 of 8 rows at position 33 of 40 and compares queries and both caches, unwritten places included.
+  /// Runs 5 of 8 rows at position 33 of 40 and compares queries and both
+  /// caches, unwritten places included.
   void check(bool half) {
     Projection projection;
     auto runner = compile(projection.text(), {"lavapipe", half});
     ASSERT_TRUE(runner);
     constexpr int kPosition = 33, kRows = 5;
     Numbers numbers(1);
-    std::vector<float> x = numbers.take(size_t(projection.maxRows) * projection.width());
+    std::vector<float> x =
+        numbers.take(size_t(projection.maxRows) * projection.width());
     std::vector<float> gain = numbers.take(projection.headDim);
     runner->write("x", x);
     runner->write("gain", gain);
     runner->run("f", kPosition, kRows);
-    auto rowHead = [&](int row, int head) { return &x[size_t(row) * projection.width() + size_t(head) * projection.headDim]; };
+    auto rowHead = [&](int row, int head) {
+      return &x[size_t(row) * projection.width() +
+                size_t(head) * projection.headDim];
+    };
 
     std::vector<double> queries;
     for (int row = 0; row < kRows; ++row)
       for (int head = 0; head < projection.heads; ++head) {
-        std::vector<double> one = expectedHead(rowHead(row, head), gain, kPosition + row, true);
+        std::vector<double> one =
+            expectedHead(rowHead(row, head), gain, kPosition + row, true);
         queries.insert(queries.end(), one.begin(), one.end());
       }
     expectClose(runner->read<float>("y"), queries, 2e-6);
@@ -255,21 +324,28 @@ protected:
       std::vector<float> cache = readCache(*runner, isKey ? "k" : "v", half);
       for (int head = 0; head < projection.kvHeads; ++head)
         for (int position = 0; position < projection.context; ++position) {
-          float *place = &cache[(size_t(head) * projection.context + position) * projection.headDim];
+          float *place = &cache[(size_t(head) * projection.context + position) *
+                                projection.headDim];
           std::vector<float> found(place, place + projection.headDim);
           int row = position - kPosition;
           if (row < 0 || row >= kRows) {
-            ASSERT_TRUE(std::all_of(found.begin(), found.end(), [](float number) { return std::isnan(number); }))
+            ASSERT_TRUE(
+                std::all_of(found.begin(), found.end(),
+                            [](float number) { return std::isnan(number); }))
                 << "position " << position << " was written";
             continue;
           }
-          int source = projection.heads + (isKey ? 0 : projection.kvHeads) + head;
-          expectClose(found, expectedHead(rowHead(row, source), gain, position, isKey), half ? 5e-4 : 2e-6);
+          int source =
+              projection.heads + (isKey ? 0 : projection.kvHeads) + head;
+          expectClose(found,
+                      expectedHead(rowHead(row, source), gain, position, isKey),
+                      half ? 5e-4 : 2e-6);
         }
     }
   }
 
-  static std::vector<float> readCache(ProgramRunner &runner, const std::string &name, bool half) {
+  static std::vector<float> readCache(ProgramRunner &runner,
+                                      const std::string &name, bool half) {
     if (!half)
       return runner.read<float>(name);
     std::vector<float> result;
@@ -287,11 +363,13 @@ TEST_F(ProjectionTest, nothingIsWrittenBeyondTheContext) {
   Projection projection;
   auto runner = compile(projection.text());
   ASSERT_TRUE(runner);
-  runner->write("x", Numbers(1).take(size_t(projection.maxRows) * projection.width()));
+  runner->write(
+      "x", Numbers(1).take(size_t(projection.maxRows) * projection.width()));
   runner->write("gain", Numbers(2).take(projection.headDim));
   runner->run("f", projection.context - 2, 8);
   std::vector<float> cache = runner->read<float>("v");
-  int tail = (projection.context - 2) * projection.headDim, size = projection.context * projection.headDim;
+  int tail = (projection.context - 2) * projection.headDim,
+      size = projection.context * projection.headDim;
   for (int i = 0; i < 2 * size; ++i)
     ASSERT_EQ(std::isnan(cache[i]), i % size < tail) << i;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RMS norms of rows: sizes, extremes of the statistics, rows that are selected, element-wise neighbours.
+// RMS norms of rows: sizes, extremes of the statistics, rows that are selected,
+// element-wise neighbours.
 
 #include "test/e2e/kernels/KernelTest.h"
 
@@ -10,18 +11,26 @@ namespace llmc::test {
 namespace {
 
 std::string normText(int size, int maxRows) {
-  std::string s = std::to_string(size), type = "tensor<?x" + s + "xf32>", encoded = "tensor<" + s + "x!graph.encoded<f32>>";
+  std::string s = std::to_string(size), type = "tensor<?x" + s + "xf32>",
+              encoded = "tensor<" + s + "x!graph.encoded<f32>>";
   return "module {\n  graph.weight @gain : " + encoded +
-         " from [#graph.source<file = 0, offset = 0, rows = 1>]\n  func.func @f(%x: " + type +
-         " {graph.name = \"x\"}) -> (" + type + " {graph.name = \"y\"}) attributes {graph.rows = " +
-         std::to_string(maxRows) + " : i64} {\n    %g = graph.load_weight @gain : " + encoded +
-         "\n    %y = graph.region (%a = %x : " + type + ", %gg = %g : " + encoded + ") -> (" + type +
-         ") {\n      %0 = graph.dequantize %gg : " + encoded + " -> tensor<" + s + "xf32>\n      %1 = graph.rms_norm %a, %0 " +
-         "epsilon 1.0e-6 : f32 : " + type + ", tensor<" + s + "xf32> -> " + type + "\n      graph.yield %1 : " + type +
+         " from [#graph.source<file = 0, offset = 0, rows = 1>]\n  func.func "
+         "@f(%x: " +
+         type + " {graph.name = \"x\"}) -> (" + type +
+         " {graph.name = \"y\"}) attributes {graph.rows = " +
+         std::to_string(maxRows) +
+         " : i64} {\n    %g = graph.load_weight @gain : " + encoded +
+         "\n    %y = graph.region (%a = %x : " + type +
+         ", %gg = %g : " + encoded + ") -> (" + type +
+         ") {\n      %0 = graph.dequantize %gg : " + encoded + " -> tensor<" +
+         s + "xf32>\n      %1 = graph.rms_norm %a, %0 " +
+         "epsilon 1.0e-6 : " + type + ", tensor<" + s + "xf32> -> " + type +
+         "\n      graph.yield %1 : " + type +
          "\n    }\n    return %y : " + type + "\n  }\n}\n";
 }
 
-std::vector<double> normOf(const std::vector<float> &x, const std::vector<float> &gain) {
+std::vector<double> normOf(const std::vector<float> &x,
+                           const std::vector<float> &gain) {
   double squares = 0;
   for (float value : x)
     squares += double(value) * value;
@@ -33,8 +42,10 @@ std::vector<double> normOf(const std::vector<float> &x, const std::vector<float>
 
 class RmsNormTest : public KernelTest {
 protected:
-  /// One row of `size` elements given by a function of their number, gains of 1.
-  void checkRow(int size, const std::function<float(int)> &element, double tolerance = 1e-6) {
+  /// One row of `size` elements given by a function of their number, gains
+  /// of 1.
+  void checkRow(int size, const std::function<float(int)> &element,
+                double tolerance = 1e-6) {
     auto runner = compile(normText(size, 1));
     ASSERT_TRUE(runner);
     std::vector<float> x, gain(size, 1.0F);
@@ -72,7 +83,8 @@ TEST_F(RmsNormTest, sizesAndRows) {
     auto runner = compile(normText(size, kMaxRows));
     ASSERT_TRUE(runner);
     int width = padToFour(size);
-    std::vector<float> gain = Numbers(2).take(size), x(size_t(kRows) * width, 0.0F);
+    std::vector<float> gain = Numbers(2).take(size),
+                       x(size_t(kRows) * width, 0.0F);
     Numbers numbers(3);
     std::vector<double> expected;
     for (int row = 0; row < kRows; ++row) {
@@ -90,7 +102,8 @@ TEST_F(RmsNormTest, sizesAndRows) {
   }
 }
 
-// The last rows of a prompt, with an addition before the norm and a factor after it.
+// The last rows of a prompt, with an addition before the norm and a factor
+// after it.
 TEST_F(RmsNormTest, selectedRowsAndNeighbours) {
   auto runner = compile(R"mlir(
 module {
@@ -102,7 +115,7 @@ module {
         -> (tensor<?x64xf32>) {
       %0 = graph.dequantize %gg : tensor<64x!graph.encoded<f32>> -> tensor<64xf32>
       %1 = graph.select_rows %a, %i : tensor<?x64xf32> -> tensor<?x64xf32>
-      %2 = graph.rms_norm %1, %0 epsilon 1.0e-6 : f32 : tensor<?x64xf32>, tensor<64xf32> -> tensor<?x64xf32>
+      %2 = graph.rms_norm %1, %0 epsilon 1.0e-6 : tensor<?x64xf32>, tensor<64xf32> -> tensor<?x64xf32>
       %3 = graph.silu %2 : tensor<?x64xf32>
       graph.yield %3 : tensor<?x64xf32>
     }
@@ -117,7 +130,9 @@ module {
   runner->run("f", 0, 2, 5);
   std::vector<double> expected;
   for (int row : {5, 6})
-    for (double value : normOf(std::vector<float>(x.begin() + row * 64, x.begin() + (row + 1) * 64), gain))
+    for (double value : normOf(std::vector<float>(x.begin() + row * 64,
+                                                  x.begin() + (row + 1) * 64),
+                               gain))
       expected.push_back(value / (1 + std::exp(-value)));
   expectClose(runner->read<float>("y"), expected, 2e-6);
 }

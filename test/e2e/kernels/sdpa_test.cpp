@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention against the formula in double precision, and the properties that hold bit by bit.
+// Attention against the formula in double precision, and the properties that
+// hold bit by bit.
 
 #include "test/e2e/kernels/KernelTest.h"
 
@@ -28,36 +29,50 @@ std::string text(const Shape &shape) {
       result += "x" + std::to_string(size);
     return result + "xf32>";
   };
-  std::string cache = "tensor<" + std::to_string(shape.kvHeads) + "x" + std::to_string(shape.context) + "x" +
+  std::string cache = "tensor<" + std::to_string(shape.kvHeads) + "x" +
+                      std::to_string(shape.context) + "x" +
                       std::to_string(shape.headDim) + "xf32>";
-  std::string flat = dims({shape.width()}), query = dims({shape.heads, shape.headDim});
-  std::string keys = dims({shape.kvHeads, shape.headDim}), flatKeys = dims({shape.kvHeads * shape.headDim});
+  std::string flat = dims({shape.width()}),
+              query = dims({shape.heads, shape.headDim});
+  std::string keys = dims({shape.kvHeads, shape.headDim}),
+              flatKeys = dims({shape.kvHeads * shape.headDim});
   std::string config;
   if (shape.splits)
-    config = " attributes {lowering_config = #graph.lowering_config<\"sdpa\", workgroup = [32, 1, 1], tile = [8, 4, 32], "
+    config = " attributes {lowering_config = #graph.lowering_config<\"sdpa\", "
+             "workgroup = [32, 1, 1], tile = [8, 4, 32], "
              "splits = " +
              std::to_string(shape.splits) + ">}";
   auto append = [&](std::string name) {
-    return "    %" + name + "c = graph.region (%x = %" + name + " : " + flatKeys + ", %p = %pos : tensor<i32>) -> (" +
-           keys + ") {\n      %0 = graph.reshape %x : " + flatKeys + " -> " + keys + "\n      %1 = graph.kv_append @" +
-           name + ", %0, %p : " + keys + " -> " + keys + "\n      graph.yield %1 : " + keys + "\n    }\n";
+    return "    %" + name + "c = graph.region (%x = %" + name + " : " +
+           flatKeys + ", %p = %pos : tensor<i32>) -> (" + keys +
+           ") {\n      %0 = graph.reshape %x : " + flatKeys + " -> " + keys +
+           "\n      %1 = graph.kv_append @" + name + ", %0, %p : " + keys +
+           " -> " + keys + "\n      graph.yield %1 : " + keys + "\n    }\n";
   };
   std::string all = keys + ", " + keys;
   char scale[32];
   std::snprintf(scale, sizeof(scale), "%.9e", shape.scale());
-  return "module {\n  graph.state @k : " + cache + "\n  graph.state @v : " + cache + "\n  func.func @f(%q: " + flat +
-         " {graph.name = \"q\"}, %k: " + flatKeys + " {graph.name = \"new_k\"}, %v: " + flatKeys +
-         " {graph.name = \"new_v\"}, %pos: tensor<i32> {graph.name = \"position\"}) -> (" + flat +
-         " {graph.name = \"y\"}) attributes {graph.rows = " + std::to_string(shape.maxRows) + " : i64} {\n" +
-         append("k") + append("v") + "    %y = graph.region (%x = %q : " + flat + ", %kk = %kc : " + keys +
-         ", %vv = %vc : " + keys + ", %p = %pos : tensor<i32>) -> (" + flat + ")" + config +
-         " {\n      %0 = graph.reshape %x : " + flat + " -> " + query + "\n      %1 = graph.sdpa %0, %kk, %vv, %p scale " +
-         scale + " : f32 " + (shape.causal ? "causal" : "") + " : " + query + ", " + all +
-         " -> " + query + "\n      %2 = graph.reshape %1 : " + query + " -> " + flat + "\n      graph.yield %2 : " +
-         flat + "\n    }\n    return %y : " + flat + "\n  }\n}\n";
+  return "module {\n  graph.state @k : " + cache +
+         "\n  graph.state @v : " + cache + "\n  func.func @f(%q: " + flat +
+         " {graph.name = \"q\"}, %k: " + flatKeys +
+         " {graph.name = \"new_k\"}, %v: " + flatKeys +
+         " {graph.name = \"new_v\"}, %pos: tensor<i32> {graph.name = "
+         "\"position\"}) -> (" +
+         flat + " {graph.name = \"y\"}) attributes {graph.rows = " +
+         std::to_string(shape.maxRows) + " : i64} {\n" + append("k") +
+         append("v") + "    %y = graph.region (%x = %q : " + flat +
+         ", %kk = %kc : " + keys + ", %vv = %vc : " + keys +
+         ", %p = %pos : tensor<i32>) -> (" + flat + ")" + config +
+         " {\n      %0 = graph.reshape %x : " + flat + " -> " + query +
+         "\n      %1 = graph.sdpa %0, %kk, %vv, %p scale " + scale + " " +
+         (shape.causal ? "causal" : "") + " : " + query + ", " + all + " -> " +
+         query + "\n      %2 = graph.reshape %1 : " + query + " -> " + flat +
+         "\n      graph.yield %2 : " + flat +
+         "\n    }\n    return %y : " + flat + "\n  }\n}\n";
 }
 
-/// A step: queries, new keys and values of its rows, and caches that hold `position` keys (the rest is NaN).
+/// A step: queries, new keys and values of its rows, and caches that hold
+/// `position` keys (the rest is NaN).
 struct Step {
   int position, rows;
   std::vector<float> q, newK, newV, k, v;
@@ -76,7 +91,8 @@ Step makeStep(const Shape &shape, int position, int rows) {
     for (int key = 0; key < position + rows; ++key)
       for (int i = 0; i < shape.headDim; ++i) {
         size_t place = (size_t(head) * shape.context + key) * shape.headDim + i;
-        size_t fresh = size_t(key - position) * kvWidth + size_t(head) * shape.headDim + i;
+        size_t fresh =
+            size_t(key - position) * kvWidth + size_t(head) * shape.headDim + i;
         step.k[place] = key < position ? numbers.next() : step.newK[fresh];
         step.v[place] = key < position ? numbers.next() : step.newV[fresh];
       }
@@ -88,14 +104,17 @@ std::vector<double> expected(const Shape &shape, const Step &step) {
   int numKeys = step.position + step.rows;
   for (int row = 0; row < step.rows; ++row)
     for (int head = 0; head < shape.heads; ++head) {
-      size_t base = size_t(head / shape.group()) * shape.context * shape.headDim;
+      size_t base =
+          size_t(head / shape.group()) * shape.context * shape.headDim;
       int seen = shape.causal ? step.position + row + 1 : numKeys;
       std::vector<double> weights(seen);
       double largest = -INFINITY, sum = 0;
       for (int key = 0; key < seen; ++key) {
         for (int i = 0; i < shape.headDim; ++i)
-          weights[key] += double(step.q[(size_t(row) * shape.heads + head) * shape.headDim + i]) *
-                          step.k[base + size_t(key) * shape.headDim + i];
+          weights[key] +=
+              double(step.q[(size_t(row) * shape.heads + head) * shape.headDim +
+                            i]) *
+              step.k[base + size_t(key) * shape.headDim + i];
         weights[key] *= shape.scale();
         largest = std::max(largest, weights[key]);
       }
@@ -104,7 +123,8 @@ std::vector<double> expected(const Shape &shape, const Step &step) {
       std::vector<double> out(shape.headDim);
       for (int key = 0; key < seen; ++key)
         for (int i = 0; i < shape.headDim; ++i)
-          out[i] += weights[key] / sum * step.v[base + size_t(key) * shape.headDim + i];
+          out[i] += weights[key] / sum *
+                    step.v[base + size_t(key) * shape.headDim + i];
       result.insert(result.end(), out.begin(), out.end());
     }
   return result;
@@ -112,12 +132,15 @@ std::vector<double> expected(const Shape &shape, const Step &step) {
 
 class SdpaTest : public KernelTest {
 protected:
-  /// The caches as they are before the step: its own keys are for the kernels to append.
-  void writeCache(ProgramRunner &runner, const Shape &shape, const Step &step, const std::string &name,
-                  std::vector<float> cache) {
+  /// The caches as they are before the step: its own keys are for the kernels
+  /// to append.
+  void writeCache(ProgramRunner &runner, const Shape &shape, const Step &step,
+                  const std::string &name, std::vector<float> cache) {
     for (int head = 0; head < shape.kvHeads; ++head)
       for (int key = step.position; key < shape.context; ++key)
-        std::fill_n(cache.begin() + (long(head) * shape.context + key) * shape.headDim, shape.headDim, NAN);
+        std::fill_n(cache.begin() +
+                        (long(head) * shape.context + key) * shape.headDim,
+                    shape.headDim, NAN);
     if (!shape.halfCache)
       return runner.write(name, cache);
     std::vector<uint16_t> halves;
@@ -126,7 +149,8 @@ protected:
     runner.write(name, halves);
   }
 
-  std::vector<float> run(ProgramRunner &runner, const Shape &shape, const Step &step) {
+  std::vector<float> run(ProgramRunner &runner, const Shape &shape,
+                         const Step &step) {
     writeCache(runner, shape, step, "k", step.k);
     writeCache(runner, shape, step, "v", step.v);
     for (const char *name : {"q", "new_k", "new_v", "y"})
@@ -138,18 +162,21 @@ protected:
     return runner.read<float>("y");
   }
 
-  void check(const Shape &shape, const std::vector<std::pair<int, int>> &positionsAndRows) {
+  void check(const Shape &shape,
+             const std::vector<std::pair<int, int>> &positionsAndRows) {
     auto runner = compile(text(shape), {"lavapipe", shape.halfCache});
     ASSERT_TRUE(runner);
     for (auto [position, rows] : positionsAndRows) {
-      SCOPED_TRACE("position " + std::to_string(position) + ", rows " + std::to_string(rows));
+      SCOPED_TRACE("position " + std::to_string(position) + ", rows " +
+                   std::to_string(rows));
       Step step = makeStep(shape, position, rows);
       expectClose(run(*runner, shape, step), expected(shape, step), 1e-5);
     }
   }
 };
 
-const std::vector<std::pair<int, int>> kSteps = {{0, 1}, {0, 3}, {0, 40}, {5, 17}, {250, 40}, {1000, 3}};
+const std::vector<std::pair<int, int>> kSteps = {{0, 1},  {0, 3},    {0, 40},
+                                                 {5, 17}, {250, 40}, {1000, 3}};
 
 TEST_F(SdpaTest, headDimensions) {
   for (int headDim : {4, 12, 64, 80, 96, 128, 256}) {
@@ -170,7 +197,9 @@ TEST_F(SdpaTest, decodeKernel) {
     check({8, 2, headDim, 1048, 1}, {{0, 1}, {5, 1}, {250, 1}, {1000, 1}});
 }
 
-TEST_F(SdpaTest, contextFilledToItsLastPosition) { check({4, 2, 64, 50, 8}, {{42, 8}, {49, 1}}); }
+TEST_F(SdpaTest, contextFilledToItsLastPosition) {
+  check({4, 2, 64, 50, 8}, {{42, 8}, {49, 1}});
+}
 
 TEST_F(SdpaTest, splitKeys) {
   for (int maxRows : {1, 8}) {
@@ -206,7 +235,8 @@ TEST_F(SdpaTest, oneKeyGivesItsValueExactly) {
       step.newV[i] = float(i / headDim * 1000 + i % headDim + 1);
     std::vector<float> y = run(*runner, shape, step);
     for (int i = 0; i < shape.width(); ++i)
-      ASSERT_EQ(y[i], float(i / headDim / 2 * 1000 + i % headDim + 1)) << headDim << ", " << i;
+      ASSERT_EQ(y[i], float(i / headDim / 2 * 1000 + i % headDim + 1))
+          << headDim << ", " << i;
   }
 }
 
@@ -222,14 +252,16 @@ TEST_F(SdpaTest, rowAloneEqualsRowOfABatch) {
       alone.position += row;
       alone.rows = 1;
       auto takeRow = [&](std::vector<float> &values, int width) {
-        values = std::vector<float>(values.begin() + long(row) * width, values.begin() + long(row + 1) * width);
+        values = std::vector<float>(values.begin() + long(row) * width,
+                                    values.begin() + long(row + 1) * width);
       };
       takeRow(alone.q, shape.width());
       takeRow(alone.newK, shape.kvHeads * shape.headDim);
       takeRow(alone.newV, shape.kvHeads * shape.headDim);
       std::vector<float> y = run(*runner, shape, alone);
       for (int i = 0; i < shape.width(); ++i)
-        ASSERT_EQ(y[i], batch[size_t(row) * shape.width() + i]) << "row " << row << ", element " << i;
+        ASSERT_EQ(y[i], batch[size_t(row) * shape.width() + i])
+            << "row " << row << ", element " << i;
     }
   }
 }
@@ -252,7 +284,8 @@ TEST_F(SdpaTest, lengthsOfEarlierStepsLeaveNoTrace) {
   expectClose(results[1], expected(shape, makeStep(shape, 0, 254)), 1e-5);
 }
 
-// Scores of thousands, far beyond what exp can take without the running maximum: in f32 they are known to 1e-4.
+// Scores of thousands, far beyond what exp can take without the running
+// maximum: in f32 they are known to 1e-4.
 TEST_F(SdpaTest, largeScores) {
   Shape shape = {4, 2, 64, 300, 17};
   auto runner = compile(text(shape));

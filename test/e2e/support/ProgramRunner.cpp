@@ -22,8 +22,9 @@ ComputeDevice *ProgramRunner::sharedDevice() {
   return device.get();
 }
 
-std::unique_ptr<ProgramRunner>
-ProgramRunner::compile(ComputeDevice &device, const std::string &text, const Options &options) {
+std::unique_ptr<ProgramRunner> ProgramRunner::compile(ComputeDevice &device,
+                                                      const std::string &text,
+                                                      const Options &options) {
   std::unique_ptr<ProgramRunner> runner(new ProgramRunner(device));
   if (!runner->compileText(text, options) || !runner->createKernels())
     return nullptr;
@@ -39,7 +40,8 @@ ProgramRunner::~ProgramRunner() {
     device.release(buffer);
 }
 
-bool ProgramRunner::compileText(const std::string &text, const Options &options) {
+bool ProgramRunner::compileText(const std::string &text,
+                                const Options &options) {
   mlir::DialectRegistry registry;
   pipelines::registerAllDialects(registry);
   context.appendDialectRegistry(registry);
@@ -53,7 +55,7 @@ bool ProgramRunner::compileText(const std::string &text, const Options &options)
     return false;
   }
   if (options.halfCache)
-    description->mutable_plan()->set_kv_type(targets::description::F16);
+    description->mutable_plan()->set_kv_type(llmc::description::F16);
   (*module)->setAttr(target::DeviceAttr::getModuleAttrName(),
                      targets::toDeviceAttr(*description, &context));
   mlir::PassManager passes(&context);
@@ -107,14 +109,16 @@ ComputeDevice::Buffer &ProgramRunner::find(const std::string &name, int plane) {
   auto found = buffers.find(name + " " + std::to_string(plane));
   if (found != buffers.end())
     return found->second;
-  llvm::report_fatal_error(llvm::StringRef("the program has no buffer '" + name + "'"));
+  llvm::report_fatal_error(
+      llvm::StringRef("the program has no buffer '" + name + "'"));
 }
 
 void ProgramRunner::writeBytes(const std::string &name, int plane,
                                const void *data, size_t bytes) {
   ComputeDevice::Buffer &buffer = find(name, plane);
   if (bytes > buffer.bytes)
-    llvm::report_fatal_error(llvm::StringRef("too much for buffer '" + name + "'"));
+    llvm::report_fatal_error(
+        llvm::StringRef("too much for buffer '" + name + "'"));
   std::memcpy(buffer.data, data, bytes);
 }
 

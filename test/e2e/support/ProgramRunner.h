@@ -32,8 +32,11 @@ public:
     bool halfCache = false;
   };
 
-  /// `text` is a module of functions of regions. Null, after a message on stderr, when it does not compile.
-  static std::unique_ptr<ProgramRunner> compile(ComputeDevice &device, const std::string &text, const Options &options);
+  /// `text` is a module of functions of regions. Null, after a message on
+  /// stderr, when it does not compile.
+  static std::unique_ptr<ProgramRunner> compile(ComputeDevice &device,
+                                                const std::string &text,
+                                                const Options &options);
   ~ProgramRunner();
   ProgramRunner(const ProgramRunner &) = delete;
   ProgramRunner &operator=(const ProgramRunner &) = delete;
