@@ -37,10 +37,11 @@ llvm::Expected<description::Target> loadTarget(llvm::StringRef nameOrPath);
 target::DeviceAttr toDeviceAttr(const description::Target &description,
                                 mlir::MLIRContext *context);
 
-/// What a device must match and offer to run code made for this target. The
-/// fields that depend on the code (max_storage_buffer_range,
-/// max_workgroup_invocations, workgroup_memory_bytes) are left 0 for the
-/// serializer, which knows the kernels.
+/// What a device must match and offer to run code made for this target: all
+/// features that kernels may use. The fields that depend on the code
+/// (max_storage_buffer_range, max_workgroup_invocations,
+/// workgroup_memory_bytes) are left 0; the serializer, which knows the kernels,
+/// sets them and drops the features that no kernel uses.
 format::TargetInfo toTargetInfo(const description::Target &description);
 
 } // namespace llmc::targets

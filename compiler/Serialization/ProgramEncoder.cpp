@@ -5,6 +5,7 @@
 
 #include "compiler/Serialization/ProgramEncoder.h"
 
+#include "compiler/Serialization/RequiredFeatures.h"
 #include "dialects/Program/Program.h"
 #include "dialects/Target/Target.h"
 
@@ -43,6 +44,8 @@ public:
         return std::move(error);
     if (variant.entries_size() == 0)
       return makeError("the program has no entries");
+    if (llvm::Error error = restrictToNeeds(needs, *variant.mutable_target()))
+      return std::move(error);
     return std::move(result);
   }
 
@@ -67,6 +70,7 @@ private:
   const EncodeOptions &options;
   EncodedProgram result;
   format::Variant &variant = result.variant;
+  CodeNeeds needs;
   std::map<Storage, Place> places;
   std::map<size_t, Place> weightPlaces; // by index into the weight table
   llvm::StringMap<uint32_t> kernels;    // symbol → index
@@ -164,6 +168,7 @@ llvm::Error ProgramEncoder::addKernel(program::KernelOp kernel) {
   if (!words)
     return makeError("kernel '" + kernel.getSymName() + "' has no SPIR-V");
   std::vector<uint32_t> code(words->begin(), words->end());
+  addNeeds(code, needs);
   auto [known, isNew] = kernelOfCode.try_emplace(
       code, static_cast<uint32_t>(variant.kernels_size()));
   kernels[kernel.getSymName()] = known->second;
