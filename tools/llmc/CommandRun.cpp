@@ -45,7 +45,8 @@ struct RunOptions {
                  "take the prompt from FILE");
     options.text("system", "TEXT", system, "instructions before the prompt");
     options.flag("raw", isRaw,
-                 "the prompt is text to continue, without chat format");
+                 "the prompt is text to continue, without chat format; special "
+                 "tokens may be spelt out");
     options.flag("think", thinks, "let a model that can think do so");
     options.integer("max-tokens,n", "N", maxTokens, 0, INT32_MAX,
                     "most tokens (default: what the context holds)");
@@ -85,8 +86,9 @@ StatusOr<std::vector<int32_t>> encodePrompt(const text::Tokenizer &tokenizer,
                                             const RunOptions &options) {
   text::EncodeOptions encodeOptions;
   encodeOptions.addBos = true;
+  // Who writes the whole prompt also writes its markers.
   if (options.isRaw)
-    return tokenizer.encode(options.prompt, /*parseSpecial=*/false,
+    return tokenizer.encode(options.prompt, /*parseSpecial=*/true,
                             encodeOptions);
   LLMC_ASSIGN_OR_RETURN(const text::ChatTemplate chat,
                         text::ChatTemplate::create(tokenizer.spec()));
