@@ -17,7 +17,7 @@ module attributes {target.device = #device} {
   // CHECK: %[[CODES:.*]] = program.slice weight "w0" bytes 5120
   // CHECK: %[[SCALES:.*]] = program.slice weight "w0" plane 1 bytes 320
   // CHECK: %[[STEP:.*]] = program.slice step bytes 64
-  // CHECK: program.dispatch @[[KERNEL:gemv_q8_0_66x64_rows_4]] groups [5, 1, 1] (
+  // CHECK: program.dispatch @[[KERNEL:gemv_q8_0_66x64_rows_4]] groups [5, 1, 1](
   // CHECK-SAME: access [1, 1, 1, 1, 2] "gemv q8_0 66x64 rows 4"
   // CHECK: program.dispatch @[[KERNEL]] groups [5, 1, 1]
   // CHECK: }
