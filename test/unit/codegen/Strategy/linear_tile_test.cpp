@@ -44,7 +44,7 @@ TEST(LinearTile, staysBelowTheRegisterCap) {
 
 TEST(LinearTile, moreRegistersGiveLargerTiles) {
   auto small = selectLinearTile(shape(WeightFormat::Q8_0, 512), device(32, 64));
-  auto large = selectLinearTile(shape(WeightFormat::Q8_0, 512), device(64, 192));
+  auto large = selectLinearTile(shape(WeightFormat::Q8_0, 512), device(128, 256));
   ASSERT_TRUE(small && large);
   EXPECT_GT(large->accumulators, small->accumulators);
 }
