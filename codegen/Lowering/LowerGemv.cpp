@@ -8,6 +8,7 @@
 // squares is taken along, and the result is scaled.
 
 #include "codegen/Lowering/Elementwise.h"
+#include "codegen/Lowering/GemvScaling.h"
 #include "codegen/Lowering/LinearRegion.h"
 
 #include <algorithm>
@@ -15,11 +16,6 @@
 namespace llmc::codegen {
 
 namespace {
-
-/// Up to that many rows, codes are summed per group and the sums scaled;
-/// beyond, each weight is scaled once for all rows. (Strategy counts registers
-/// by the same number.)
-constexpr int64_t kMaxGroupSumRows = 2;
 
 class GemvKernel {
 public:

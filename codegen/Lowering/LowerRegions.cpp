@@ -240,6 +240,38 @@ LogicalResult FunctionLowering::run(unsigned &numRegions) {
   return success();
 }
 
+/// Errors at dispatches and kernels that the device cannot run.
+LogicalResult verifyLimits(ModuleOp module, target::DeviceAttr device) {
+  for (auto kernel : module.getOps<program::KernelOp>()) {
+    int64_t invocations = 1;
+    for (int64_t size : kernel.getWorkgroup())
+      invocations *= size;
+    if (invocations > device.getMaxInvocations())
+      return kernel.emitError("kernel '")
+             << kernel.getSymName() << "' has workgroups of " << invocations
+             << " invocations; device '" << device.getName() << "' allows "
+             << device.getMaxInvocations();
+    if (static_cast<int64_t>(kernel.getWorkgroupMemoryBytes()) >
+        device.getWorkgroupMemoryBytes())
+      return kernel.emitError("kernel '")
+             << kernel.getSymName() << "' takes "
+             << kernel.getWorkgroupMemoryBytes()
+             << " bytes of workgroup memory; device '" << device.getName()
+             << "' has " << device.getWorkgroupMemoryBytes();
+  }
+  LogicalResult ok = success();
+  module.walk([&](program::DispatchOp dispatch) {
+    for (auto [count, most] :
+         llvm::zip(dispatch.getGroups(), device.getMaxWorkgroupCount()))
+      if (count > most)
+        ok = dispatch.emitError("kernel '")
+             << dispatch.getKernel() << "' needs " << count
+             << " workgroups in one dimension; device '" << device.getName()
+             << "' allows " << most;
+  });
+  return ok;
+}
+
 //===----------------------------------------------------------------------===//
 // llmc-lower-regions
 //===----------------------------------------------------------------------===//
@@ -264,6 +296,8 @@ struct LowerRegionsPass final : impl::LowerRegionsPassBase<LowerRegionsPass> {
         return signalPassFailure();
       func.erase();
     }
+    if (failed(verifyLimits(module, device)))
+      return signalPassFailure();
     numRegions += lowered;
   }
 

@@ -8,34 +8,6 @@
 
 namespace llmc::codegen {
 
-int64_t scaleGroupColumns(WeightFormat format) {
-  switch (format) {
-  case WeightFormat::F32:
-  case WeightFormat::F16:
-  case WeightFormat::BF16:
-    return 0;
-  case WeightFormat::Q6_K:
-  case WeightFormat::I8G16:
-  case WeightFormat::I8G16Offset:
-    return 16;
-  default:
-    return 32;
-  }
-}
-
-bool WeightDecoder::hasOffset() const {
-  switch (layout().format) {
-  case WeightFormat::Q4_0:
-  case WeightFormat::Q4_K:
-  case WeightFormat::Q5_K:
-  case WeightFormat::Q6_K:
-  case WeightFormat::I8G16Offset:
-    return true;
-  default:
-    return false;
-  }
-}
-
 //===----------------------------------------------------------------------===//
 // Planes
 //===----------------------------------------------------------------------===//

@@ -38,7 +38,7 @@ public:
                 int64_t groupColumns);
 
   bool hasScale() const { return scaleColumns != 0; }
-  bool hasOffset() const;
+  bool hasOffset() const { return hasOffsets(layout().format); }
   int64_t columnsPerGroup() const { return groupColumns; }
   int64_t unitColumns() const { return columnsPerUnit(layout().format); }
   int64_t unitsPerGroup() const { return groupColumns / unitColumns(); }
@@ -86,9 +86,6 @@ private:
   /// The header plane word by word, beside its binding as vectors.
   BoundPlane headerWords;
 };
-
-/// Columns that share a scale; 0 for formats of plain numbers.
-int64_t scaleGroupColumns(WeightFormat format);
 
 } // namespace llmc::codegen
 

@@ -76,6 +76,34 @@ int64_t columnMultiple(WeightFormat format) {
   return shapeOf(format).columnMultiple;
 }
 
+int64_t scaleGroupColumns(WeightFormat format) {
+  switch (format) {
+  case WeightFormat::F32:
+  case WeightFormat::F16:
+  case WeightFormat::BF16:
+    return 0;
+  case WeightFormat::Q6_K:
+  case WeightFormat::I8G16:
+  case WeightFormat::I8G16Offset:
+    return 16;
+  default:
+    return 32;
+  }
+}
+
+bool hasOffsets(WeightFormat format) {
+  switch (format) {
+  case WeightFormat::Q4_0:
+  case WeightFormat::Q4_K:
+  case WeightFormat::Q5_K:
+  case WeightFormat::Q6_K:
+  case WeightFormat::I8G16Offset:
+    return true;
+  default:
+    return false;
+  }
+}
+
 int64_t columnsPerUnit(WeightFormat format) {
   return kUnitBytes * 8 / 4 / shapeOf(format).bitsPerCode;
 }

@@ -81,6 +81,12 @@ struct WeightLayout {
 /// weight must be a multiple. 1 for floats.
 int64_t columnMultiple(WeightFormat format);
 
+/// Columns that share a scale; 0 for formats of plain numbers.
+int64_t scaleGroupColumns(WeightFormat format);
+
+/// Whether a weight is scale * code + offset rather than scale * code.
+bool hasOffsets(WeightFormat format);
+
 /// Values of k in one 16-byte unit of the codes plane.
 int64_t columnsPerUnit(WeightFormat format);
 

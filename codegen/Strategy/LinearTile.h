@@ -6,6 +6,7 @@
 #ifndef LLMC_CODEGEN_STRATEGY_LINEARTILE_H
 #define LLMC_CODEGEN_STRATEGY_LINEARTILE_H
 
+#include "codegen/Lowering/GemvScaling.h"
 #include "codegen/Lowering/WeightLayout.h"
 
 #include <cstdint>
@@ -30,6 +31,7 @@ struct DeviceLimits {
   int64_t subgroupSize, maxInvocations;
   int64_t workgroupMemoryBytes;
   int64_t maxUnroll;
+  int64_t computeUnits;
 };
 
 /// What one invocation computes, and how invocations are arranged.
@@ -52,9 +54,6 @@ std::optional<LinearTile> selectLinearTile(const LinearShape &shape,
 
 /// Up to that many rows a linear is a GEMV.
 inline constexpr int64_t kMaxGemvRows = 8;
-/// Up to that many rows a GEMV sums unscaled codes per group and scales the
-/// sums; beyond, it scales each weight once for all rows.
-inline constexpr int64_t kMaxGroupSumRows = 2;
 
 } // namespace llmc::codegen
 

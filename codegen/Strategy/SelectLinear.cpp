@@ -11,9 +11,13 @@
 namespace llmc::codegen {
 
 static DeviceLimits limitsOf(target::DeviceAttr device) {
-  return {device.getRegistersFullOccupancy(), device.getRegistersMax(),
-          device.getSubgroupSize(),           device.getMaxInvocations(),
-          device.getWorkgroupMemoryBytes(),   device.getMaxUnroll()};
+  return {device.getRegistersFullOccupancy(),
+          device.getRegistersMax(),
+          device.getSubgroupSize(),
+          device.getMaxInvocations(),
+          device.getWorkgroupMemoryBytes(),
+          device.getMaxUnroll(),
+          device.getComputeUnits()};
 }
 
 FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input) {

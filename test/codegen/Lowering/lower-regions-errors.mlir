@@ -131,3 +131,70 @@ module attributes {target.device = #device} {
     return %y : tensor<?x64xf32>
   }
 }
+
+// -----
+
+#device = #target.device<name = "test", family = generic, subgroup_size = 16, max_invocations = 256,
+  max_workgroup_size = [256, 256, 64], max_workgroup_count = [2, 2, 2], workgroup_memory_bytes = 16384,
+  workgroup_memory_on_chip = true, registers_full_occupancy = 64, registers_max = 128, compute_units = 4,
+  buffer_alignment = 16, max_buffer_range = 134217728, max_allocation = 134217728, max_push_constant_bytes = 128,
+  spirv_minor = 3, vulkan_minor = 1, max_unroll = 32, row_buckets = [1, 8, 32], kv_type = "f32", features = [],
+  quirks = []>
+module attributes {target.device = #device} {
+  graph.weight @w : tensor<64x64x!graph.encoded<f16>> from [#graph.source<file = 0, offset = 0, rows = 64>]
+  func.func @too_many_workgroups(%x: tensor<?x64xf32> {graph.name = "x"}) -> (tensor<?x64xf32> {graph.name = "y"}) {
+    %w = graph.load_weight @w : tensor<64x64x!graph.encoded<f16>>
+    // expected-error @+1 {{kernel 'gemv_f16_64x64_rows_1' needs 4 workgroups in one dimension; device 'test' allows 2}}
+    %y = graph.region (%a = %x : tensor<?x64xf32>, %b = %w : tensor<64x64x!graph.encoded<f16>>) -> (tensor<?x64xf32>)
+        attributes {lowering_config = #graph.lowering_config<"gemv", workgroup = [16, 1, 1], tile = [1, 4, 16]>} {
+      %0 = graph.quantized_linear %a, %b : tensor<?x64xf32>, tensor<64x64x!graph.encoded<f16>> -> tensor<?x64xf32>
+      graph.yield %0 : tensor<?x64xf32>
+    }
+    return %y : tensor<?x64xf32>
+  }
+}
+
+// -----
+
+#device = #target.device<name = "test", family = generic, subgroup_size = 16, max_invocations = 256,
+  max_workgroup_size = [256, 256, 64], max_workgroup_count = [65535, 65535, 65535], workgroup_memory_bytes = 16384,
+  workgroup_memory_on_chip = true, registers_full_occupancy = 64, registers_max = 128, compute_units = 4,
+  buffer_alignment = 16, max_buffer_range = 134217728, max_allocation = 134217728, max_push_constant_bytes = 128,
+  spirv_minor = 3, vulkan_minor = 1, max_unroll = 32, row_buckets = [1, 8, 32], kv_type = "f32", features = [],
+  quirks = []>
+module attributes {target.device = #device} {
+  graph.weight @w : tensor<64x64x!graph.encoded<f16>> from [#graph.source<file = 0, offset = 0, rows = 64>]
+  func.func @too_many_invocations(%x: tensor<?x64xf32> {graph.name = "x"}) -> (tensor<?x64xf32> {graph.name = "y"}) {
+    %w = graph.load_weight @w : tensor<64x64x!graph.encoded<f16>>
+    // expected-error @+1 {{kernel 'gemv_f16_64x64_rows_1' has workgroups of 512 invocations; device 'test' allows 256}}
+    %y = graph.region (%a = %x : tensor<?x64xf32>, %b = %w : tensor<64x64x!graph.encoded<f16>>) -> (tensor<?x64xf32>)
+        attributes {lowering_config = #graph.lowering_config<"gemv", workgroup = [512, 1, 1], tile = [1, 4, 16]>} {
+      %0 = graph.quantized_linear %a, %b : tensor<?x64xf32>, tensor<64x64x!graph.encoded<f16>> -> tensor<?x64xf32>
+      graph.yield %0 : tensor<?x64xf32>
+    }
+    return %y : tensor<?x64xf32>
+  }
+}
+
+// -----
+
+#device = #target.device<name = "test", family = generic, subgroup_size = 16, max_invocations = 256,
+  max_workgroup_size = [256, 256, 64], max_workgroup_count = [65535, 65535, 65535], workgroup_memory_bytes = 16384,
+  workgroup_memory_on_chip = true, registers_full_occupancy = 64, registers_max = 128, compute_units = 4,
+  buffer_alignment = 16, max_buffer_range = 134217728, max_allocation = 134217728, max_push_constant_bytes = 128,
+  spirv_minor = 3, vulkan_minor = 1, max_unroll = 32, row_buckets = [1, 8, 32], kv_type = "f32", features = [],
+  quirks = []>
+module attributes {target.device = #device} {
+  graph.weight @w : tensor<64x64x!graph.encoded<f16>> from [#graph.source<file = 0, offset = 0, rows = 64>]
+  func.func @too_much_workgroup_memory(%x: tensor<?x64xf32> {graph.name = "x"})
+      -> (tensor<?x64xf32> {graph.name = "y"}) attributes {graph.rows = 8 : i64} {
+    %w = graph.load_weight @w : tensor<64x64x!graph.encoded<f16>>
+    // expected-error @+1 {{kernel 'gemv_f16_64x64_rows_8' takes 32768 bytes of workgroup memory; device 'test' has 16384}}
+    %y = graph.region (%a = %x : tensor<?x64xf32>, %b = %w : tensor<64x64x!graph.encoded<f16>>) -> (tensor<?x64xf32>)
+        attributes {lowering_config = #graph.lowering_config<"gemv", workgroup = [256, 1, 1], tile = [8, 4, 16]>} {
+      %0 = graph.quantized_linear %a, %b : tensor<?x64xf32>, tensor<64x64x!graph.encoded<f16>> -> tensor<?x64xf32>
+      graph.yield %0 : tensor<?x64xf32>
+    }
+    return %y : tensor<?x64xf32>
+  }
+}

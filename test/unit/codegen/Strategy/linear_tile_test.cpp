@@ -6,10 +6,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace llmc::codegen {
 namespace {
 
-DeviceLimits device(int64_t fullOccupancy, int64_t most) { return {fullOccupancy, most, 16, 512, 32768, 128}; }
+DeviceLimits device(int64_t fullOccupancy, int64_t most) {
+  return {fullOccupancy, most, 16, 512, 32768, 128, 4};
+}
 
 LinearShape shape(WeightFormat format, int64_t rows, int64_t numLinears = 1) {
   return {format, rows, 2048, 2048, numLinears, false};
@@ -17,7 +21,8 @@ LinearShape shape(WeightFormat format, int64_t rows, int64_t numLinears = 1) {
 
 TEST(LinearTile, fewRowsAreGemv) {
   for (int64_t rows : {1, 2, 5, 8}) {
-    auto tile = selectLinearTile(shape(WeightFormat::Q4_0, rows), device(64, 192));
+    auto tile =
+        selectLinearTile(shape(WeightFormat::Q4_0, rows), device(64, 192));
     ASSERT_TRUE(tile);
     EXPECT_TRUE(tile->isGemv);
     EXPECT_GE(tile->rows, rows);
@@ -32,28 +37,46 @@ TEST(LinearTile, staysBelowTheRegisterCap) {
   for (int64_t most : {32, 64, 96, 128, 192, 256})
     for (int64_t rows : {1, 8, 32, 512})
       for (int64_t numLinears : {1, 2})
-        for (WeightFormat format : {WeightFormat::F32, WeightFormat::Q8_0, WeightFormat::Q4_K, WeightFormat::Q6_K}) {
-          auto tile = selectLinearTile(shape(format, rows, numLinears), device(most / 2, most));
+        for (WeightFormat format : {WeightFormat::F32, WeightFormat::Q8_0,
+                                    WeightFormat::Q4_K, WeightFormat::Q6_K}) {
+          auto tile = selectLinearTile(shape(format, rows, numLinears),
+                                       device(most / 2, most));
           ASSERT_TRUE(tile);
-          EXPECT_EQ(tile->accumulators, tile->rows * tile->columns * numLinears);
+          EXPECT_EQ(tile->accumulators,
+                    tile->rows * tile->columns * numLinears);
           // The smallest tile is taken when none fits.
           if (tile->rows * tile->columns > 4)
-            EXPECT_LE(tile->registers, most) << rows << " rows, " << most << " registers";
+            EXPECT_LE(tile->registers, most)
+                << rows << " rows, " << most << " registers";
         }
 }
 
 TEST(LinearTile, moreRegistersGiveLargerTiles) {
   auto small = selectLinearTile(shape(WeightFormat::Q8_0, 512), device(32, 64));
-  auto large = selectLinearTile(shape(WeightFormat::Q8_0, 512), device(128, 256));
+  auto large =
+      selectLinearTile(shape(WeightFormat::Q8_0, 512), device(128, 256));
   ASSERT_TRUE(small && large);
   EXPECT_GT(large->accumulators, small->accumulators);
+}
+
+/// Many compute units get more workgroups of smaller tiles.
+TEST(LinearTile, enoughWorkgroupsForTheDevice) {
+  DeviceLimits few = device(64, 192), many = few;
+  many.computeUnits = 64;
+  auto large = selectLinearTile(shape(WeightFormat::Q8_0, 32), few);
+  auto small = selectLinearTile(shape(WeightFormat::Q8_0, 32), many);
+  ASSERT_TRUE(large && small);
+  int64_t groups = 2048 / (small->workgroup[0] * small->columns) * 32 /
+                   (small->workgroup[1] * small->rows);
+  EXPECT_GE(groups, 64);
+  EXPECT_LT(small->accumulators, large->accumulators);
 }
 
 /// Near-square groups of 64 give wrong results on a driver.
 TEST(LinearTile, workgroupsAreNeverSquare) {
   for (int64_t subgroup : {4, 8, 16, 64})
     for (int64_t invocations : {32, 64, 128, 1024}) {
-      DeviceLimits limits{32, 64, subgroup, invocations, 32768, 32};
+      DeviceLimits limits{32, 64, subgroup, invocations, 32768, 32, 4};
       auto tile = selectLinearTile(shape(WeightFormat::F32, 1500), limits);
       ASSERT_TRUE(tile);
       EXPECT_LE(tile->workgroup[0] * tile->workgroup[1], invocations);
@@ -74,7 +97,8 @@ TEST(LinearTile, stepsDivideGroups) {
     tile = selectLinearTile(shape(WeightFormat::Q6_K, 1), limits);
     ASSERT_TRUE(tile);
     EXPECT_EQ(16 % tile->kStep, 0);
-    EXPECT_LE(tile->kStep, std::max<int64_t>(8, maxUnroll)); // a unit of codes is whole
+    EXPECT_LE(tile->kStep,
+              std::max<int64_t>(8, maxUnroll)); // a unit of codes is whole
   }
 }
 
