@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gathers of rows: every encoding, ids at the ends and beyond, an element-wise neighbour.
+// Gathers of rows: every encoding, ids at the ends and beyond, an element-wise
+// neighbour.
 
 #include "test/e2e/kernels/KernelTest.h"
 #include "test/e2e/support/TestWeight.h"
@@ -11,21 +12,31 @@ namespace {
 /// y = 2 * table[tokens]
 std::string embeddingText(const TestWeight &table, int maxRows) {
   std::string y = "tensor<?x" + std::to_string(table.columns) + "xf32>";
-  std::string t = "tensor<" + std::to_string(table.rows) + "x" + std::to_string(table.columns) + "x!graph.encoded<" +
+  std::string t = "tensor<" + std::to_string(table.rows) + "x" +
+                  std::to_string(table.columns) + "x!graph.encoded<" +
                   table.encoding + ">>";
   return "module {\n  graph.weight @table : " + t +
-         " from [#graph.source<file = 0, offset = 0, rows = " + std::to_string(table.rows) + ">]\n  func.func @f(%tokens: tensor<?xi32> {graph.name = \"tokens\"}) -> (" + y +
-         " {graph.name = \"y\"}) attributes {graph.rows = " + std::to_string(maxRows) +
+         " from [#graph.source<file = 0, offset = 0, rows = " +
+         std::to_string(table.rows) +
+         ">]\n  func.func @f(%tokens: tensor<?xi32> {graph.name = \"tokens\"}) "
+         "-> (" +
+         y + " {graph.name = \"y\"}) attributes {graph.rows = " +
+         std::to_string(maxRows) +
          " : i64} {\n    %t = graph.load_weight @table : " + t +
-         "\n    %y = graph.region (%a = %tokens : tensor<?xi32>, %b = %t : " + t + ") -> (" + y +
-         ") {\n      %0 = graph.quantized_embedding %a, %b : tensor<?xi32>, " + t + " -> " + y +
-         "\n      %1 = graph.constant 2.0 : tensor<f32>\n      %2 = graph.mul %0, %1 : " + y +
-         ", tensor<f32> -> " + y + "\n      graph.yield %2 : " + y + "\n    }\n    return %y : " + y + "\n  }\n}\n";
+         "\n    %y = graph.region (%a = %tokens : tensor<?xi32>, %b = %t : " +
+         t + ") -> (" + y +
+         ") {\n      %0 = graph.quantized_embedding %a, %b : tensor<?xi32>, " +
+         t + " -> " + y +
+         "\n      %1 = graph.constant 2.0 : tensor<f32>\n      %2 = graph.mul "
+         "%0, %1 : " +
+         y + ", tensor<f32> -> " + y + "\n      graph.yield %2 : " + y +
+         "\n    }\n    return %y : " + y + "\n  }\n}\n";
 }
 
 class EmbeddingTest : public KernelTest {
 protected:
-  void check(const TestWeight &table, const std::vector<int32_t> &tokens, int maxRows) {
+  void check(const TestWeight &table, const std::vector<int32_t> &tokens,
+             int maxRows) {
     SCOPED_TRACE(table.encoding);
     auto runner = compile(embeddingText(table, maxRows));
     ASSERT_TRUE(runner);
@@ -37,17 +48,24 @@ protected:
     int width = padToFour(table.columns);
     for (size_t row = 0; row < tokens.size(); ++row)
       for (int k = 0; k < width; ++k) {
-        uint32_t token = std::min<uint32_t>(static_cast<uint32_t>(tokens[row]), table.rows - 1);
-        double expected = k < table.columns ? 2 * table.values[size_t(token) * table.columns + k] : 0.0;
-        ASSERT_NEAR(y[row * width + k], expected, 1e-6 * std::abs(expected) + 1e-7) << "row " << row << " column " << k;
+        uint32_t token = std::min<uint32_t>(static_cast<uint32_t>(tokens[row]),
+                                            table.rows - 1);
+        double expected =
+            k < table.columns
+                ? 2 * table.values[size_t(token) * table.columns + k]
+                : 0.0;
+        ASSERT_NEAR(y[row * width + k], expected,
+                    1e-6 * std::abs(expected) + 1e-7)
+            << "row " << row << " column " << k;
       }
   }
 };
 
 TEST_F(EmbeddingTest, everyEncoding) {
-  for (const char *encoding :
-       {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_k", "q5_k", "q6_k", "q2_k", "q3_k", "iq2_xxs"})
-    check(makeRandomWeight(encoding, 50, 768, 1), {0, 49, 17, 17, 34, 3, 16}, 8);
+  for (const char *encoding : {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_k",
+                               "q5_k", "q6_k", "q2_k", "q3_k", "iq2_xxs"})
+    check(makeRandomWeight(encoding, 50, 768, 1), {0, 49, 17, 17, 34, 3, 16},
+          8);
 }
 
 TEST_F(EmbeddingTest, rowsThatFillNoVector) {

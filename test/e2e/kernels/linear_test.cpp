@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Linears: every encoding and both kernels against sums in double precision; whole numbers exactly.
+// Linears: every encoding and both kernels against sums in double precision;
+// whole numbers exactly.
 
 #include "test/e2e/kernels/KernelTest.h"
 #include "test/e2e/support/TestWeight.h"
@@ -8,16 +9,22 @@
 namespace llmc::test {
 namespace {
 
-std::string activations(int columns) { return "tensor<?x" + std::to_string(columns) + "xf32>"; }
-
-std::string encoded(const TestWeight &weight) {
-  return "tensor<" + std::to_string(weight.rows) + "x" + std::to_string(weight.columns) + "x!graph.encoded<" +
-         weight.encoding + ">>";
+std::string activations(int columns) {
+  return "tensor<?x" + std::to_string(columns) + "xf32>";
 }
 
-std::string encodedVector(int count) { return "tensor<" + std::to_string(count) + "x!graph.encoded<f32>>"; }
+std::string encoded(const TestWeight &weight) {
+  return "tensor<" + std::to_string(weight.rows) + "x" +
+         std::to_string(weight.columns) + "x!graph.encoded<" + weight.encoding +
+         ">>";
+}
 
-void writeWeight(ProgramRunner &runner, const std::string &name, const TestWeight &weight) {
+std::string encodedVector(int count) {
+  return "tensor<" + std::to_string(count) + "x!graph.encoded<f32>>";
+}
+
+void writeWeight(ProgramRunner &runner, const std::string &name,
+                 const TestWeight &weight) {
   for (size_t plane = 0; plane < weight.planes.size(); ++plane)
     runner.write(name, weight.planes[plane], static_cast<int>(plane));
 }
@@ -27,26 +34,30 @@ std::vector<float> padRows(const std::vector<float> &x, int columns) {
   int width = padToFour(columns), rows = static_cast<int>(x.size()) / columns;
   std::vector<float> padded(size_t(rows) * width, 0.0F);
   for (int row = 0; row < rows; ++row)
-    std::copy_n(&x[size_t(row) * columns], columns, &padded[size_t(row) * width]);
+    std::copy_n(&x[size_t(row) * columns], columns,
+                &padded[size_t(row) * width]);
   return padded;
 }
 
 /// [rows, weight.rows], without padding.
-std::vector<double> multiply(const std::vector<float> &x, const TestWeight &weight) {
+std::vector<double> multiply(const std::vector<float> &x,
+                             const TestWeight &weight) {
   size_t rows = x.size() / weight.columns;
   std::vector<double> y;
   for (size_t row = 0; row < rows; ++row)
     for (int n = 0; n < weight.rows; ++n) {
       double sum = 0;
       for (int k = 0; k < weight.columns; ++k)
-        sum += double(x[row * weight.columns + k]) * weight.values[size_t(n) * weight.columns + k];
+        sum += double(x[row * weight.columns + k]) *
+               weight.values[size_t(n) * weight.columns + k];
       y.push_back(sum);
     }
   return y;
 }
 
 /// Drops the padding of rows, and checks that it is zero.
-std::vector<float> unpadRows(const std::vector<float> &y, int rows, int columns) {
+std::vector<float> unpadRows(const std::vector<float> &y, int rows,
+                             int columns) {
   std::vector<float> result;
   int width = padToFour(columns);
   for (int row = 0; row < rows; ++row)
@@ -60,84 +71,116 @@ std::vector<float> unpadRows(const std::vector<float> &y, int rows, int columns)
   return result;
 }
 
-std::string declare(const std::string &name, const std::string &type, int rows) {
-  return "  graph.weight @" + name + " : " + type + " from [#graph.source<file = 0, offset = 0, rows = " +
+std::string declare(const std::string &name, const std::string &type,
+                    int rows) {
+  return "  graph.weight @" + name + " : " + type +
+         " from [#graph.source<file = 0, offset = 0, rows = " +
          std::to_string(rows) + ">]\n";
 }
 
 std::string header(const TestWeight &weight) {
-  return "module {\n" + declare("w", encoded(weight), weight.rows) + declare("v", encoded(weight), weight.rows) +
+  return "module {\n" + declare("w", encoded(weight), weight.rows) +
+         declare("v", encoded(weight), weight.rows) +
          declare("bias", encodedVector(weight.rows), weight.rows) +
          declare("gain", encodedVector(weight.columns), weight.columns);
 }
 
 /// y = x W^T.
 std::string linearText(const TestWeight &weight, int maxRows) {
-  std::string x = activations(weight.columns), y = activations(weight.rows), w = encoded(weight);
-  return header(weight) + "  func.func @f(%x: " + x + " {graph.name = \"x\"}) -> (" + y +
-         " {graph.name = \"y\"}) attributes {graph.rows = " + std::to_string(maxRows) +
-         " : i64} {\n    %w = graph.load_weight @w : " + w + "\n    %y = graph.region (%a = %x : " + x +
-         ", %b = %w : " + w + ") -> (" + y + ") {\n      %0 = graph.quantized_linear %a, %b : " + x + ", " + w +
-         " -> " + y + "\n      graph.yield %0 : " + y + "\n    }\n    return %y : " + y + "\n  }\n}\n";
+  std::string x = activations(weight.columns), y = activations(weight.rows),
+              w = encoded(weight);
+  return header(weight) + "  func.func @f(%x: " + x +
+         " {graph.name = \"x\"}) -> (" + y +
+         " {graph.name = \"y\"}) attributes {graph.rows = " +
+         std::to_string(maxRows) +
+         " : i64} {\n    %w = graph.load_weight @w : " + w +
+         "\n    %y = graph.region (%a = %x : " + x + ", %b = %w : " + w +
+         ") -> (" + y + ") {\n      %0 = graph.quantized_linear %a, %b : " + x +
+         ", " + w + " -> " + y + "\n      graph.yield %0 : " + y +
+         "\n    }\n    return %y : " + y + "\n  }\n}\n";
 }
 
 /// y = residual + x W^T + bias
 std::string epilogueText(const TestWeight &weight, int maxRows) {
-  std::string x = activations(weight.columns), y = activations(weight.rows), w = encoded(weight);
-  std::string b = encodedVector(weight.rows), bias = "tensor<" + std::to_string(weight.rows) + "xf32>";
-  return header(weight) + "  func.func @f(%x: " + x + " {graph.name = \"x\"}, %r: " + y +
-         " {graph.name = \"residual\"}) -> (" + y + " {graph.name = \"y\"}) attributes {graph.rows = " +
-         std::to_string(maxRows) + " : i64} {\n    %w = graph.load_weight @w : " + w +
-         "\n    %bias = graph.load_weight @bias : " + b + "\n    %y = graph.region (%a = %x : " + x + ", %b = %w : " +
-         w + ", %c = %bias : " + b + ", %d = %r : " + y + ") -> (" + y +
-         ") {\n      %0 = graph.quantized_linear %a, %b : " + x + ", " + w + " -> " + y +
-         "\n      %1 = graph.dequantize %c : " + b + " -> " + bias + "\n      %2 = graph.add %0, %1 : " + y + ", " +
-         bias + " -> " + y + "\n      %3 = graph.add %d, %2 : " + y + ", " + y + " -> " + y +
-         "\n      graph.yield %3 : " + y + "\n    }\n    return %y : " + y + "\n  }\n}\n";
+  std::string x = activations(weight.columns), y = activations(weight.rows),
+              w = encoded(weight);
+  std::string b = encodedVector(weight.rows),
+              bias = "tensor<" + std::to_string(weight.rows) + "xf32>";
+  return header(weight) + "  func.func @f(%x: " + x +
+         " {graph.name = \"x\"}, %r: " + y +
+         " {graph.name = \"residual\"}) -> (" + y +
+         " {graph.name = \"y\"}) attributes {graph.rows = " +
+         std::to_string(maxRows) +
+         " : i64} {\n    %w = graph.load_weight @w : " + w +
+         "\n    %bias = graph.load_weight @bias : " + b +
+         "\n    %y = graph.region (%a = %x : " + x + ", %b = %w : " + w +
+         ", %c = %bias : " + b + ", %d = %r : " + y + ") -> (" + y +
+         ") {\n      %0 = graph.quantized_linear %a, %b : " + x + ", " + w +
+         " -> " + y + "\n      %1 = graph.dequantize %c : " + b + " -> " +
+         bias + "\n      %2 = graph.add %0, %1 : " + y + ", " + bias + " -> " +
+         y + "\n      %3 = graph.add %d, %2 : " + y + ", " + y + " -> " + y +
+         "\n      graph.yield %3 : " + y + "\n    }\n    return %y : " + y +
+         "\n  }\n}\n";
 }
 
 /// y = silu(n W^T) * (n V^T), n = rms_norm of x (with the norm) or x.
 std::string gateText(const TestWeight &weight, int maxRows, bool hasNorm) {
-  std::string x = activations(weight.columns), y = activations(weight.rows), w = encoded(weight);
-  std::string g = encodedVector(weight.columns), gain = "tensor<" + std::to_string(weight.columns) + "xf32>";
-  std::string norm = hasNorm ? "      %g = graph.dequantize %c : " + g + " -> " + gain +
-                                   "\n      %n = graph.rms_norm %a, %g epsilon 1.0e-5 : " + x + ", " + gain +
-                                   " -> " + x + "\n"
-                             : "";
+  std::string x = activations(weight.columns), y = activations(weight.rows),
+              w = encoded(weight);
+  std::string g = encodedVector(weight.columns),
+              gain = "tensor<" + std::to_string(weight.columns) + "xf32>";
+  std::string norm =
+      hasNorm ? "      %g = graph.dequantize %c : " + g + " -> " + gain +
+                    "\n      %n = graph.rms_norm %a, %g epsilon 1.0e-5 : " + x +
+                    ", " + gain + " -> " + x + "\n"
+              : "";
   std::string input = hasNorm ? "%n" : "%a";
-  return header(weight) + "  func.func @f(%x: " + x + " {graph.name = \"x\"}) -> (" + y +
-         " {graph.name = \"y\"}) attributes {graph.rows = " + std::to_string(maxRows) +
-         " : i64} {\n    %w = graph.load_weight @w : " + w + "\n    %v = graph.load_weight @v : " + w +
-         "\n    %gain = graph.load_weight @gain : " + g + "\n    %y = graph.region (%a = %x : " + x + ", %b = %w : " +
-         w + ", %e = %v : " + w + ", %c = %gain : " + g + ") -> (" + y + ") {\n" + norm +
-         "      %0 = graph.quantized_linear " + input + ", %b : " + x + ", " + w + " -> " + y +
-         "\n      %1 = graph.quantized_linear " + input + ", %e : " + x + ", " + w + " -> " + y +
-         "\n      %2 = graph.silu %0 : " + y + "\n      %3 = graph.mul %2, %1 : " + y + ", " + y + " -> " + y +
-         "\n      graph.yield %3 : " + y + "\n    }\n    return %y : " + y + "\n  }\n}\n";
+  return header(weight) + "  func.func @f(%x: " + x +
+         " {graph.name = \"x\"}) -> (" + y +
+         " {graph.name = \"y\"}) attributes {graph.rows = " +
+         std::to_string(maxRows) +
+         " : i64} {\n    %w = graph.load_weight @w : " + w +
+         "\n    %v = graph.load_weight @v : " + w +
+         "\n    %gain = graph.load_weight @gain : " + g +
+         "\n    %y = graph.region (%a = %x : " + x + ", %b = %w : " + w +
+         ", %e = %v : " + w + ", %c = %gain : " + g + ") -> (" + y + ") {\n" +
+         norm + "      %0 = graph.quantized_linear " + input + ", %b : " + x +
+         ", " + w + " -> " + y + "\n      %1 = graph.quantized_linear " +
+         input + ", %e : " + x + ", " + w + " -> " + y +
+         "\n      %2 = graph.silu %0 : " + y +
+         "\n      %3 = graph.mul %2, %1 : " + y + ", " + y + " -> " + y +
+         "\n      graph.yield %3 : " + y + "\n    }\n    return %y : " + y +
+         "\n  }\n}\n";
 }
 
 class LinearTest : public KernelTest {
 protected:
-  void checkLinear(const TestWeight &weight, int maxRows, int rows, double tolerance) {
-    SCOPED_TRACE(weight.encoding + " " + std::to_string(weight.rows) + "x" + std::to_string(weight.columns) +
-                 " rows " + std::to_string(rows) + " of " + std::to_string(maxRows));
+  void checkLinear(const TestWeight &weight, int maxRows, int rows,
+                   double tolerance) {
+    SCOPED_TRACE(weight.encoding + " " + std::to_string(weight.rows) + "x" +
+                 std::to_string(weight.columns) + " rows " +
+                 std::to_string(rows) + " of " + std::to_string(maxRows));
     auto runner = compile(linearText(weight, maxRows));
     ASSERT_TRUE(runner);
     writeWeight(*runner, "w", weight);
     std::vector<float> x = Numbers(7).take(size_t(rows) * weight.columns);
     runner->write("x", padRows(x, weight.columns));
     runner->run("f", 0, rows);
-    expectClose(unpadRows(runner->read<float>("y"), rows, weight.rows), multiply(x, weight), tolerance);
+    expectClose(unpadRows(runner->read<float>("y"), rows, weight.rows),
+                multiply(x, weight), tolerance);
   }
 };
 
 //===----------------------------------------------------------------------===//
-// Whole numbers: every partial sum is exact in f32, so results are too, in any order
+// Whole numbers: every partial sum is exact in f32, so results are too, in any
+// order
 //===----------------------------------------------------------------------===//
 
 int wholeInput(int m, int k) { return (37 * m + 101 * k) % 127 - 63; }
 int wholeWeight(int n, int k) { return (53 * n + 29 * k) % 61 - 30; }
-float wholeWeightAsFloat(int n, int k) { return static_cast<float>(wholeWeight(n, k)); }
+float wholeWeightAsFloat(int n, int k) {
+  return static_cast<float>(wholeWeight(n, k));
+}
 
 class WholeLinearTest : public LinearTest {
 protected:
@@ -154,7 +197,8 @@ protected:
       bias.push_back(n < weight.rows ? static_cast<float>(n % 5) : 0.0F);
     runner->write("x", padRows(x, weight.columns));
     runner->write("bias", bias);
-    runner->write("residual", std::vector<float>(size_t(rows) * padToFour(weight.rows), 0.0F));
+    runner->write("residual", std::vector<float>(
+                                  size_t(rows) * padToFour(weight.rows), 0.0F));
     runner->run("f", 0, rows);
     return unpadRows(runner->read<float>("y"), rows, weight.rows);
   }
@@ -167,7 +211,8 @@ protected:
         int sum = n % 5;
         for (int k = 0; k < weight.columns; ++k)
           sum += wholeInput(m, k) * wholeWeight(n, k);
-        ASSERT_EQ(y[size_t(m) * weight.rows + n], static_cast<float>(sum)) << m << ", " << n;
+        ASSERT_EQ(y[size_t(m) * weight.rows + n], static_cast<float>(sum))
+            << m << ", " << n;
       }
   }
 };
@@ -187,10 +232,12 @@ TEST_F(WholeLinearTest, exactInAnyEncodingOfWholeNumbers) {
   }
 }
 
-/// The numbers are published with the description of a driver bug that made some of them wrong now and then.
+/// The numbers are published with the description of a driver bug that made
+/// some of them wrong now and then.
 TEST_F(WholeLinearTest, fifteenHundredRows) {
   for (const TestWeight &weight :
-       {makeDenseWeight("f32", 384, 384, wholeWeightAsFloat), makeWholeQ8Weight(384, 384, wholeWeight)}) {
+       {makeDenseWeight("f32", 384, 384, wholeWeightAsFloat),
+        makeWholeQ8Weight(384, 384, wholeWeight)}) {
     std::vector<float> y = run(weight, 1500);
     ASSERT_EQ(y.size(), 1500U * 384);
     EXPECT_EQ(y[0], 6492);
@@ -201,7 +248,10 @@ TEST_F(WholeLinearTest, fifteenHundredRows) {
       for (int64_t n = 0; n < 384; ++n) {
         auto value = static_cast<int64_t>(y[m * 384 + n]);
         sum += value;
-        checksum = (((checksum + (m + 1) * (n + 1) % 1000003 * value) % 1000003) + 1000003) % 1000003;
+        checksum =
+            (((checksum + (m + 1) * (n + 1) % 1000003 * value) % 1000003) +
+             1000003) %
+            1000003;
       }
     EXPECT_EQ(sum, 1155546);
     EXPECT_EQ(checksum, 828799);
@@ -212,7 +262,8 @@ TEST_F(WholeLinearTest, fifteenHundredRows) {
 // Every encoding
 //===----------------------------------------------------------------------===//
 
-class EncodedLinearTest : public LinearTest, public testing::WithParamInterface<const char *> {};
+class EncodedLinearTest : public LinearTest,
+                          public testing::WithParamInterface<const char *> {};
 
 TEST_P(EncodedLinearTest, gemv) {
   TestWeight weight = makeRandomWeight(GetParam(), 36, 512, 1);
@@ -226,9 +277,12 @@ TEST_P(EncodedLinearTest, gemm) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Encodings, EncodedLinearTest,
-                         testing::Values("f32", "f16", "bf16", "q8_0", "q4_0", "q4_k", "q5_k", "q6_k", "q2_k", "q3_k",
+                         testing::Values("f32", "f16", "bf16", "q8_0", "q4_0",
+                                         "q4_k", "q5_k", "q6_k", "q2_k", "q3_k",
                                          "iq2_xxs"),
-                         [](const auto &info) { return std::string(info.param); });
+                         [](const auto &info) {
+                           return std::string(info.param);
+                         });
 
 //===----------------------------------------------------------------------===//
 // Shapes, rows, neighbours
@@ -258,7 +312,8 @@ TEST_F(LinearTest, biasAndResidual) {
       TestWeight weight = makeRandomWeight("q8_0", outputs, 64, 11);
       auto runner = compile(epilogueText(weight, rows));
       ASSERT_TRUE(runner);
-      std::vector<float> x = Numbers(1).take(size_t(rows) * 64), bias = Numbers(2).take(outputs);
+      std::vector<float> x = Numbers(1).take(size_t(rows) * 64),
+                         bias = Numbers(2).take(outputs);
       std::vector<float> residual = Numbers(3).take(size_t(rows) * outputs);
       writeWeight(*runner, "w", weight);
       runner->write("x", x);
@@ -268,7 +323,8 @@ TEST_F(LinearTest, biasAndResidual) {
       std::vector<double> expected = multiply(x, weight);
       for (size_t i = 0; i < expected.size(); ++i)
         expected[i] += double(bias[i % outputs]) + residual[i];
-      expectClose(unpadRows(runner->read<float>("y"), rows, outputs), expected, 2e-6);
+      expectClose(unpadRows(runner->read<float>("y"), rows, outputs), expected,
+                  2e-6);
     }
 }
 
@@ -276,11 +332,13 @@ TEST_F(LinearTest, gateAndUpWithNorm) {
   for (int rows : {1, 3, 8, 32})
     for (const char *encoding : {"f32", "q8_0", "q4_k"}) {
       SCOPED_TRACE(std::string(encoding) + " rows " + std::to_string(rows));
-      TestWeight gate = makeRandomWeight(encoding, 40, 256, 12), up = makeRandomWeight(encoding, 40, 256, 13);
+      TestWeight gate = makeRandomWeight(encoding, 40, 256, 12),
+                 up = makeRandomWeight(encoding, 40, 256, 13);
       bool hasNorm = rows <= 8;
       auto runner = compile(gateText(gate, rows, hasNorm));
       ASSERT_TRUE(runner);
-      std::vector<float> x = Numbers(4).take(size_t(rows) * 256), gain = Numbers(5).take(256);
+      std::vector<float> x = Numbers(4).take(size_t(rows) * 256),
+                         gain = Numbers(5).take(256);
       writeWeight(*runner, "w", gate);
       writeWeight(*runner, "v", up);
       runner->write("x", x);
@@ -292,12 +350,15 @@ TEST_F(LinearTest, gateAndUpWithNorm) {
         for (int k = 0; k < 256; ++k)
           squares += double(x[row * 256 + k]) * x[row * 256 + k];
         for (int k = 0; k < 256; ++k)
-          x[row * 256 + k] = static_cast<float>(x[row * 256 + k] * double(gain[k]) / std::sqrt(squares / 256 + 1e-5));
+          x[row * 256 + k] =
+              static_cast<float>(x[row * 256 + k] * double(gain[k]) /
+                                 std::sqrt(squares / 256 + 1e-5));
       }
       std::vector<double> expected = multiply(x, gate), other = multiply(x, up);
       for (size_t i = 0; i < expected.size(); ++i)
         expected[i] = expected[i] / (1 + std::exp(-expected[i])) * other[i];
-      expectClose(unpadRows(runner->read<float>("y"), rows, 40), expected, 4e-6);
+      expectClose(unpadRows(runner->read<float>("y"), rows, 40), expected,
+                  4e-6);
     }
 }
 

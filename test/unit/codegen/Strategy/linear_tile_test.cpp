@@ -61,7 +61,7 @@ TEST(LinearTile, moreRegistersGiveLargerTiles) {
 
 /// Many compute units get more workgroups of smaller tiles.
 TEST(LinearTile, enoughWorkgroupsForTheDevice) {
-  DeviceLimits few = device(64, 192), many = few;
+  DeviceLimits few = device(128, 256), many = few;
   many.computeUnits = 64;
   auto large = selectLinearTile(shape(WeightFormat::Q8_0, 32), few);
   auto small = selectLinearTile(shape(WeightFormat::Q8_0, 32), many);
