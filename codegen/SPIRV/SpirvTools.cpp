@@ -46,4 +46,17 @@ optimizeAndValidate(const std::vector<uint32_t> &words, int64_t vulkanMinor,
   return optimized;
 }
 
+std::string disassemble(const std::vector<uint32_t> &words) {
+  // Any environment will do: nothing is validated.
+  spvtools::SpirvTools tools(SPV_ENV_UNIVERSAL_1_6);
+  std::string text;
+  tools.SetMessageConsumer([&text](spv_message_level_t, const char *,
+                                   const spv_position_t &,
+                                   const char *message) { text = message; });
+  tools.Disassemble(words, &text,
+                    SPV_BINARY_TO_TEXT_OPTION_INDENT |
+                        SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES);
+  return text;
+}
+
 } // namespace llmc::codegen

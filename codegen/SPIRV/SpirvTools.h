@@ -19,6 +19,10 @@ std::optional<std::vector<uint32_t>>
 optimizeAndValidate(const std::vector<uint32_t> &words, int64_t vulkanMinor,
                     std::string &error);
 
+/// The module as text with friendly names; what is wrong with it if it is no
+/// SPIR-V.
+std::string disassemble(const std::vector<uint32_t> &words);
+
 } // namespace llmc::codegen
 
 #endif // LLMC_CODEGEN_SPIRV_SPIRVTOOLS_H

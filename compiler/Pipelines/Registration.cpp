@@ -9,6 +9,7 @@
 #include "codegen/SPIRV/Passes.h"
 #include "codegen/Strategy/Passes.h"
 #include "compiler/Fusion/Passes.h"
+#include "compiler/Pipelines/Phases.h"
 #include "compiler/Planning/Passes.h"
 #include "compiler/Transforms/Passes.h"
 #include "dialects/Graph/Graph.h"
@@ -47,6 +48,7 @@ void registerAllPasses() {
   codegen::registerLoweringPasses();
   codegen::registerSPIRVPasses();
   codegen::registerStrategyPasses();
+  registerPipelines();
 }
 
 } // namespace llmc::pipelines

@@ -7,6 +7,7 @@
 
 #include "compiler/Serialization/RequiredFeatures.h"
 #include "dialects/Program/Program.h"
+#include "dialects/Support/Location.h"
 #include "dialects/Target/Target.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -245,7 +246,10 @@ llvm::Error ProgramEncoder::addDispatch(program::DispatchOp dispatch,
                                         format::Entry &entry) {
   format::Dispatch &encoded = *entry.add_commands()->mutable_dispatch();
   encoded.set_kernel(kernels.lookup(dispatch.getKernel()));
-  encoded.set_label(dispatch.getLabel().value_or("").str());
+  // Which part of the model it is; what it computes is its kernel's label.
+  std::string place = describeLocation(dispatch.getLoc());
+  encoded.set_label(place.empty() ? dispatch.getLabel().value_or("").str()
+                                  : place);
   for (int64_t count : dispatch.getGroups())
     encoded.add_groups(static_cast<uint32_t>(count));
   format::TargetInfo &target = *variant.mutable_target();

@@ -14,6 +14,7 @@ namespace llmc::tool {
 using Arguments = std::vector<std::string>;
 
 // Only when built with the compiler.
+int runCompile(const Arguments &arguments);
 int runTargets(const Arguments &arguments);
 
 int runBench(const Arguments &arguments);

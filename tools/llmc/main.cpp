@@ -18,12 +18,15 @@ struct Command {
 };
 
 #ifdef LLMC_WITH_COMPILER
+constexpr auto kRunCompile = runCompile;
 constexpr auto kRunTargets = runTargets;
 #else
+constexpr std::nullptr_t kRunCompile = nullptr;
 constexpr std::nullptr_t kRunTargets = nullptr;
 #endif
 
 const Command kCommands[] = {
+    {"compile", "turn a model file into a .llmc file", kRunCompile},
     {"run", "answer a prompt", runRun},
     {"bench", "measure prefill and decode", runBench},
     {"logits", "write the logits after every token", runLogits},

@@ -75,7 +75,7 @@ protected:
           %h = program.slice kept "hidden" bytes 320 offset 0 value tensor<?x5xf32>
           %k = program.slice state "blk.0.k" bytes 1024 offset 128
           program.barrier
-          program.dispatch @a groups [3, 2, 1](%x, %w, %t) access [1, 1, 2] "blk.0.attn_q"
+          program.dispatch @a groups [3, 2, 1](%x, %w, %t) access [1, 1, 2] "linear" loc("blk.0.attn_q")
           program.barrier
           program.dispatch @b groups [1, 1, 1](%t, %step, %h) access [1, 1, 2]
           program.dispatch @c groups [1, 1, 1](%t, %k) access [1, 2]

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs the phases, keeps the modules, hands them to the writer.
+
+#include "compiler/Driver/Driver.h"
+
+#include "codegen/SPIRV/SpirvTools.h"
+#include "codegen/Targets/Targets.h"
+#include "compiler/Driver/Diagnostics.h"
+#include "compiler/Driver/ModelInfo.h"
+#include "compiler/Import/Import.h"
+#include "compiler/Pipelines/Phases.h"
+#include "compiler/Pipelines/Registration.h"
+#include "compiler/Serialization/ModuleWriter.h"
+#include "dialects/Program/Program.h"
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace llmc::driver {
+
+namespace {
+
+/// An error with a code of the system is about the output; others are about the
+/// model.
+Status toStatus(llvm::Error error) {
+  Status status;
+  llvm::handleAllErrors(std::move(error), [&](const llvm::StringError &reason) {
+    bool isIo = reason.convertToErrorCode() != llvm::inconvertibleErrorCode();
+    status = Status(isIo ? StatusCode::Io : StatusCode::InvalidFile,
+                    reason.getMessage());
+  });
+  return status;
+}
+
+/// One run of the compiler.
+class Compilation {
+public:
+  Compilation(const CompileOptions &options, std::string &text)
+      : options(options), text(text), context(makeRegistry()) {}
+
+  Status run();
+
+private:
+  static mlir::DialectRegistry makeRegistry() {
+    mlir::DialectRegistry registry;
+    pipelines::registerAllDialects(registry);
+    return registry;
+  }
+
+  Status checkOptions() const;
+  Status loadTargets();
+  Status import();
+  Status runPhases(ModuleOp module, ArrayRef<pipelines::Phase> phases,
+                   StringRef target);
+  Status compileTarget(const description::Target &target);
+  Status dump(ModuleOp module, StringRef target, StringRef phase);
+  Status write();
+  void emitPrograms();
+  void emitSpirv();
+  void report(const std::string &what, double done) const {
+    if (options.progress)
+      options.progress(what, done);
+  }
+
+  const CompileOptions &options;
+  std::string &text;
+  MLIRContext context;
+  std::vector<description::Target> targets;
+  OwningOpRef<ModuleOp> model;
+  std::vector<OwningOpRef<ModuleOp>> programs; // one for each target
+  unsigned numDumps = 0;
+};
+
+Status Compilation::checkOptions() const {
+  bool needsTarget = options.emit != Emit::Graph && options.emit != Emit::Fused;
+  if (needsTarget && options.targets.empty())
+    return Status(StatusCode::InvalidArgument, "no target is given");
+  if (options.emit == Emit::File && options.outputPath.empty())
+    return Status(StatusCode::InvalidArgument, "no output file is given");
+  if (options.maxContext < 0)
+    return Status(StatusCode::InvalidArgument,
+                  "the context length is " +
+                      std::to_string(options.maxContext) +
+                      ", allowed is 1 or more");
+  return okStatus();
+}
+
+Status Compilation::loadTargets() {
+  for (const std::string &name : options.targets) {
+    auto target = targets::loadTarget(name);
+    if (!target)
+      return Status(StatusCode::NotFound, llvm::toString(target.takeError()));
+    for (const description::Target &other : targets)
+      if (other.name() == target->name())
+        return Status(StatusCode::InvalidArgument,
+                      "target '" + other.name() + "' is given twice");
+    targets.push_back(std::move(*target));
+  }
+  return okStatus();
+}
+
+Status Compilation::import() {
+  report("reading " + options.inputPath, 0);
+  importer::ImportOptions importOptions;
+  importOptions.contextLength = options.maxContext;
+  DiagnosticCollector diagnostics(context);
+  auto imported =
+      importer::importModel(context, options.inputPath, importOptions);
+  if (!imported)
+    return Status(StatusCode::InvalidFile,
+                  llvm::toString(imported.takeError()));
+  model = std::move(*imported);
+  return dump(*model, "", "graph");
+}
+
+Status Compilation::runPhases(ModuleOp module,
+                              ArrayRef<pipelines::Phase> phases,
+                              StringRef target) {
+  for (auto [index, phase] : llvm::enumerate(phases)) {
+    report("compiling" + (target.empty() ? "" : " for " + target.str()),
+           static_cast<double>(index) / static_cast<double>(phases.size()));
+    mlir::PassManager manager(&context);
+    if (!options.reproducerPath.empty())
+      manager.enableCrashReproducerGeneration(options.reproducerPath);
+    phase.addPasses(manager);
+    DiagnosticCollector diagnostics(context);
+    if (failed(manager.run(module)))
+      return Status(StatusCode::Unsupported, diagnostics.sentences());
+    if (Status status = dump(module, target, phase.name); !status.ok())
+      return status;
+  }
+  return okStatus();
+}
+
+Status Compilation::compileTarget(const description::Target &target) {
+  OwningOpRef<ModuleOp> module(model->clone());
+  (*module)->setAttr(target::DeviceAttr::getModuleAttrName(),
+                     targets::toDeviceAttr(target, &context));
+  Status status = runPhases(*module, pipelines::targetPhases(), target.name());
+  programs.push_back(std::move(module));
+  return status.withContext("target '" + target.name() + "'");
+}
+
+/// Writes FOLDER/NN-[TARGET-]PHASE.mlir.
+Status Compilation::dump(ModuleOp module, StringRef target, StringRef phase) {
+  if (options.dumpFolder.empty())
+    return okStatus();
+  std::string number = std::to_string(numDumps++);
+  std::string name = std::string(2 - std::min<size_t>(2, number.size()), '0') +
+                     number + "-" + (target.empty() ? "" : target.str() + "-") +
+                     phase.str() + ".mlir";
+  llvm::SmallString<128> path(options.dumpFolder);
+  std::error_code error = llvm::sys::fs::create_directories(path);
+  llvm::sys::path::append(path, name);
+  if (!error) {
+    llvm::raw_fd_ostream stream(path, error);
+    if (!error) {
+      module->print(stream);
+      stream.close();
+      error = stream.error();
+      stream.clear_error();
+    }
+  }
+  if (error)
+    return Status(StatusCode::Io, "cannot write '" + path.str().str() +
+                                      "': " + error.message());
+  return okStatus();
+}
+
+Status Compilation::write() {
+  serialization::WriteOptions writeOptions;
+  writeOptions.path = options.outputPath;
+  writeOptions.numThreads = std::max(1u, options.numThreads);
+  if (Status status =
+          describeModel(*model, options.inputPath, writeOptions.manifest);
+      !status.ok())
+    return status;
+  writeOptions.progress = [&](uint64_t done, uint64_t all) {
+    report("packing weights",
+           static_cast<double>(done) / static_cast<double>(all));
+  };
+  std::vector<serialization::TargetProgram> targetPrograms;
+  for (auto [target, program] : llvm::zip_equal(targets, programs))
+    targetPrograms.push_back({*program, targets::toTargetInfo(target)});
+  return toStatus(serialization::writeModule(targetPrograms, writeOptions));
+}
+
+void Compilation::emitPrograms() {
+  llvm::raw_string_ostream stream(text);
+  for (auto &program : programs) {
+    // SPIR-V words are thousands of numbers; Emit::Spirv shows them.
+    program->walk([](program::KernelOp kernel) { kernel.removeSpirvAttr(); });
+    program->print(stream);
+    stream << "\n";
+  }
+}
+
+void Compilation::emitSpirv() {
+  llvm::raw_string_ostream stream(text);
+  for (auto [target, program] : llvm::zip_equal(targets, programs))
+    for (auto kernel : program->getOps<program::KernelOp>()) {
+      stream << "// target " << target.name() << ", kernel "
+             << kernel.getSymName() << "\n";
+      std::vector<uint32_t> words(kernel.getSpirv()->begin(),
+                                  kernel.getSpirv()->end());
+      stream << codegen::disassemble(words) << "\n";
+    }
+}
+
+Status Compilation::run() {
+  LLMC_RETURN_IF_ERROR(checkOptions());
+  LLMC_RETURN_IF_ERROR(loadTargets());
+  LLMC_RETURN_IF_ERROR(import());
+  if (options.emit != Emit::Graph)
+    LLMC_RETURN_IF_ERROR(runPhases(*model, pipelines::modelPhases(), ""));
+  if (options.emit == Emit::Graph || options.emit == Emit::Fused) {
+    llvm::raw_string_ostream stream(text);
+    model->print(stream);
+    return okStatus();
+  }
+  for (const description::Target &target : targets)
+    LLMC_RETURN_IF_ERROR(compileTarget(target));
+  switch (options.emit) {
+  case Emit::Program:
+    emitPrograms();
+    return okStatus();
+  case Emit::Spirv:
+    emitSpirv();
+    return okStatus();
+  default:
+    return write();
+  }
+}
+
+} // namespace
+
+Status compileModel(const CompileOptions &options, std::string &text) {
+  return Compilation(options, text).run();
+}
+
+} // namespace llmc::driver

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The compiler as a library: options in, a .llmc file or some text out. No MLIR
+// in this header.
+
+#ifndef LLMC_COMPILER_DRIVER_DRIVER_H
+#define LLMC_COMPILER_DRIVER_DRIVER_H
+
+#include "runtime/format/Status.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace llmc::driver {
+
+/// Where to stop. All but File give text.
+enum class Emit {
+  File,    // the whole way
+  Graph,   // the graph of primitives, after import
+  Fused,   // the graph after fusion
+  Program, // the planned program of each target, without SPIR-V words
+  Spirv,   // each kernel disassembled
+};
+
+struct CompileOptions {
+  /// A .gguf file, or a .mlir file in the graph dialect.
+  std::string inputPath;
+  /// Names of shipped targets or paths of .textproto files, in the order of
+  /// preference. Not used by Emit::Graph and Emit::Fused.
+  std::vector<std::string> targets;
+  /// The .llmc file; only for Emit::File.
+  std::string outputPath;
+  /// Tokens to plan KV caches for; 0: the model's own limit, but at most 4096.
+  int64_t maxContext = 0;
+  Emit emit = Emit::File;
+  /// A folder for the IR after each phase, in numbered files; empty: none.
+  std::string dumpFolder;
+  /// Where to write IR and passes when a pass fails or crashes; empty: nowhere.
+  std::string reproducerPath;
+  /// Threads that pack weights.
+  unsigned numThreads = 2;
+  /// What is being done, and how much of it (0 to 1). May be empty; called from
+  /// one thread at a time.
+  std::function<void(const std::string &what, double done)> progress;
+};
+
+/// Compiles; for an Emit that gives text, sets |text|.
+///
+/// Fails with InvalidArgument for options that make no sense, NotFound for an
+/// unknown target, InvalidFile for a refused model, Unsupported for what a
+/// target cannot run, Io for a file that can't be written, Internal for a
+/// mistake of the compiler. No output file is left then.
+Status compileModel(const CompileOptions &options, std::string &text);
+
+} // namespace llmc::driver
+
+#endif // LLMC_COMPILER_DRIVER_DRIVER_H

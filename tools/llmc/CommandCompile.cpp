@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// llmc compile: a model file to a .llmc file, or to the IR at some border.
+
+#include "tools/llmc/Commands.h"
+#include "tools/llmc/Options.h"
+
+#include "compiler/Driver/Driver.h"
+
+#include <cstdio>
+#include <unistd.h>
+
+namespace llmc::tool {
+
+namespace {
+
+/// One line on stderr that is written over; nothing unless it is a terminal.
+class ProgressLine {
+public:
+  ProgressLine() : isTerminal(isatty(STDERR_FILENO) != 0) {}
+  ~ProgressLine() { clear(); }
+
+  void show(const std::string &what, double done) {
+    if (!isTerminal)
+      return;
+    constexpr int kWidth = 30;
+    std::string bar(static_cast<size_t>(done * kWidth), '#');
+    bar.resize(kWidth, ' ');
+    std::fprintf(stderr, "\r\033[K[%s] %3d%% %s", bar.c_str(),
+                 static_cast<int>(done * 100), what.c_str());
+    std::fflush(stderr);
+  }
+  void clear() {
+    if (isTerminal)
+      std::fputs("\r\033[K", stderr);
+  }
+
+private:
+  bool isTerminal;
+};
+
+int exitCodeOf(const Status &status) {
+  switch (status.code()) {
+  case StatusCode::Ok:
+    return kExitOk;
+  case StatusCode::InvalidArgument:
+  case StatusCode::NotFound:
+    return kExitUsage;
+  case StatusCode::InvalidFile:
+  case StatusCode::Unsupported:
+    return kExitRefused;
+  default:
+    return kExitFailure;
+  }
+}
+
+driver::Emit emitOf(const std::string &name) {
+  return name == "graph"     ? driver::Emit::Graph
+         : name == "fused"   ? driver::Emit::Fused
+         : name == "program" ? driver::Emit::Program
+         : name == "spirv"   ? driver::Emit::Spirv
+                             : driver::Emit::File;
+}
+
+} // namespace
+
+int runCompile(const Arguments &arguments) {
+  driver::CompileOptions compile;
+  std::string emit;
+  Options options(
+      "compile MODEL --target=NAME[,NAME…] -o FILE",
+      "Turns a model (a .gguf file, or a .mlir file in the graph dialect) into "
+      "a .llmc file for one or\nmore targets. `llmc targets` lists them.");
+  options.positional("MODEL", compile.inputPath, "the model file");
+  options.list("target,t", "NAMES", compile.targets,
+               "targets, or paths of .textproto files, in order of preference");
+  options.text("output,o", "FILE", compile.outputPath, "the .llmc file");
+  options.integer("max-context", "N", compile.maxContext, 1, int64_t{1} << 24,
+                  "tokens to plan memory for (default: the model's limit, at "
+                  "most 4096)");
+  options.choice("emit", {"graph", "fused", "program", "spirv"}, emit,
+                 "print the IR at a border instead");
+  options.text("dump-dir", "DIR", compile.dumpFolder,
+               "write the IR after each phase to numbered files");
+  options.text("reproducer", "FILE", compile.reproducerPath,
+               "write IR and passes there when a pass fails or crashes");
+  if (auto outcome = options.parse(arguments);
+      outcome != Options::Outcome::Ready)
+    return outcome == Options::Outcome::Done ? kExitOk : kExitUsage;
+  compile.emit = emitOf(emit);
+
+  Status status;
+  std::string text;
+  {
+    ProgressLine line;
+    compile.progress = [&line](const std::string &what, double done) {
+      line.show(what, done);
+    };
+    status = driver::compileModel(compile, text);
+  }
+  if (!status.ok()) {
+    std::fprintf(stderr, "llmc: %s\n", status.message().c_str());
+    return exitCodeOf(status);
+  }
+  std::fputs(text.c_str(), stdout);
+  return kExitOk;
+}
+
+} // namespace llmc::tool
