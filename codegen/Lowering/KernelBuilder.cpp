@@ -224,7 +224,11 @@ Value KernelBuilder::logicalAnd(Value lhs, Value rhs) {
   return arith::AndIOp::create(*this, lhs, rhs);
 }
 
+// Before SPIR-V 1.4 a choice between vectors takes a vector of bools.
 Value KernelBuilder::select(Value condition, Value whenTrue, Value whenFalse) {
+  auto type = dyn_cast<VectorType>(whenTrue.getType());
+  if (type && !isa<VectorType>(condition.getType()))
+    condition = splat(condition, type.getNumElements());
   return arith::SelectOp::create(*this, condition, whenTrue, whenFalse);
 }
 
