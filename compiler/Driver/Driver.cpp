@@ -40,7 +40,10 @@ Status toStatus(llvm::Error error) {
 class Compilation {
 public:
   Compilation(const CompileOptions &options, std::string &text)
-      : options(options), text(text), context(makeRegistry()) {}
+      : options(options), text(text), context(makeRegistry()) {
+    // The sentence names the place; pages of IR behind it help nobody.
+    context.printOpOnDiagnostic(false);
+  }
 
   Status run();
 
@@ -81,6 +84,11 @@ Status Compilation::checkOptions() const {
     return Status(StatusCode::InvalidArgument, "no target is given");
   if (options.emit == Emit::File && options.outputPath.empty())
     return Status(StatusCode::InvalidArgument, "no output file is given");
+  if (!options.kvType.empty() && options.kvType != "f32" &&
+      options.kvType != "f16")
+    return Status(StatusCode::InvalidArgument, "the KV cache's type is '" +
+                                                   options.kvType +
+                                                   "', allowed is f32 or f16");
   if (options.maxContext < 0)
     return Status(StatusCode::InvalidArgument,
                   "the context length is " +
@@ -98,6 +106,13 @@ Status Compilation::loadTargets() {
       if (other.name() == target->name())
         return Status(StatusCode::InvalidArgument,
                       "target '" + other.name() + "' is given twice");
+    if (options.kvType == "f16" && !target->features().f16_storage())
+      return Status(StatusCode::InvalidArgument,
+                    "target '" + target->name() +
+                        "' stores no f16; its KV cache can be f32 only");
+    if (!options.kvType.empty())
+      target->mutable_plan()->set_kv_type(
+          options.kvType == "f16" ? description::F16 : description::F32);
     targets.push_back(std::move(*target));
   }
   return okStatus();

@@ -34,6 +34,8 @@ struct CompileOptions {
   std::string outputPath;
   /// Tokens to plan KV caches for; 0: the model's own limit, but at most 4096.
   int64_t maxContext = 0;
+  /// Element type of KV caches, "f32" or "f16"; empty: the target's.
+  std::string kvType;
   Emit emit = Emit::File;
   /// A folder for the IR after each phase, in numbered files; empty: none.
   std::string dumpFolder;

@@ -78,6 +78,8 @@ int runCompile(const Arguments &arguments) {
   options.integer("max-context", "N", compile.maxContext, 1, int64_t{1} << 24,
                   "tokens to plan memory for (default: the model's limit, at "
                   "most 4096)");
+  options.choice("kv", {"f32", "f16"}, compile.kvType,
+                 "element type of the KV cache (default: the target's)");
   options.choice("emit", {"graph", "fused", "program", "spirv"}, emit,
                  "print the IR at a border instead");
   options.text("dump-dir", "DIR", compile.dumpFolder,
