@@ -82,8 +82,9 @@ TEST(ChatTemplate, RendersWhatJinjaRenders) {
     options.enableThinking = chat.enableThinking;
     auto prompt = chatTemplate.render(chat.messages, options);
     ASSERT_EQ(prompt.ok(), chat.prompt != nullptr);
-    if (chat.prompt)
+    if (chat.prompt) {
       EXPECT_EQ(join(*prompt), chat.prompt);
+    }
   }
 }
 

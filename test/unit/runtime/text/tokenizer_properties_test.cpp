@@ -109,8 +109,9 @@ void expectRoundTrips(const Tokenizer &tokenizer) {
     ASSERT_EQ(decode(tokenizer, ids), text);
     // With special tokens parsed nothing is lost either.
     ids = encode(tokenizer, text, /*parseSpecial=*/true);
-    if (!tokenizer.spec().addSpacePrefix)
+    if (!tokenizer.spec().addSpacePrefix) {
       ASSERT_EQ(decode(tokenizer, ids, /*showSpecial=*/true), text);
+    }
   }
 }
 
