@@ -7,6 +7,7 @@
 #include "codegen/Lowering/RegionLowering.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace llmc::codegen {
@@ -34,7 +35,8 @@ static LogicalResult emitResults(RegionContext &context, Extents extents,
   if (failed(ok))
     return failure();
   int64_t numGroups = llvm::divideCeil(rows * quads, threads);
-  unit.finish(("elementwise " + Twine(quads * 4)).str(), {numGroups, 1, 1});
+  unit.finish(llvm::formatv("elementwise {0} rows {1}", quads * 4, rows).str(),
+              {numGroups, 1, 1});
   return success();
 }
 

@@ -14,6 +14,7 @@
 #include "codegen/Lowering/RotaryAngles.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -448,9 +449,10 @@ LogicalResult lowerHeads(RegionContext &context) {
     rows = std::max(rows, context.rowsOf(part.source.type));
     heads += part.heads;
   }
-  unit.finish(
-      ("heads " + Twine(heads) + "x" + Twine(parts.front().headDim)).str(),
-      {firstGroup, rows, 1});
+  unit.finish(llvm::formatv("heads {0}x{1} rows {2}", heads,
+                            parts.front().headDim, rows)
+                  .str(),
+              {firstGroup, rows, 1});
   return success();
 }
 

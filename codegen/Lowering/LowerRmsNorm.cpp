@@ -8,6 +8,8 @@
 #include "codegen/Lowering/Reduction.h"
 #include "codegen/Lowering/RegionLowering.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 namespace llmc::codegen {
 
 namespace {
@@ -121,8 +123,10 @@ LogicalResult RmsNormKernel::emit() {
   Value root = b.sqrt(b.add(mean, b.f32(norm.getEpsilon().convertToFloat())));
   if (failed(storeResults(b.div(b.f32(1.0), root))))
     return failure();
-  unit.finish(("rms_norm " + Twine(normSize)).str(),
-              {context.rowsOf(type), numHeads, 1});
+  unit.finish(
+      llvm::formatv("rms_norm {0} rows {1}", normSize, context.rowsOf(type))
+          .str(),
+      {context.rowsOf(type), numHeads, 1});
   return success();
 }
 

@@ -12,6 +12,7 @@
 
 #include "codegen/Lowering/RegionLowering.h"
 
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -378,8 +379,8 @@ void SdpaKernel::emit(const View &result, Value partials) {
       storeResult(Softmax::unpack(sums), result);
   });
   int64_t blocks = llvm::divideCeil(shape.rows * shape.group(), shape.queries);
-  unit.finish(("sdpa " + Twine(shape.heads) + "/" + Twine(shape.kvHeads) + "x" +
-               Twine(shape.headDim))
+  unit.finish(llvm::formatv("sdpa {0}/{1}x{2} rows {3}", shape.heads,
+                            shape.kvHeads, shape.headDim, shape.rows)
                   .str(),
               {blocks, shape.kvHeads, shape.splits});
 }
@@ -423,8 +424,9 @@ void emitCombine(RegionContext &context, const SdpaShape &shape, Value partials,
   });
   int64_t numGroups =
       llvm::divideCeil(shape.rows * shape.rowQuads(), shape.workgroup);
-  unit.finish(("sdpa combine " + Twine(shape.splits) + " of " +
-               Twine(shape.heads) + "x" + Twine(shape.headDim))
+  unit.finish(llvm::formatv("sdpa combine {0} of {1}x{2} rows {3}",
+                            shape.splits, shape.heads, shape.headDim,
+                            shape.rows)
                   .str(),
               {numGroups, 1, 1});
 }

@@ -46,21 +46,49 @@ TEST(SdpaTile, obeysTheLimitsOfEveryDevice) {
           }
 }
 
-// On Mali 16 lanes a query at head dimension 128 is what keeps two threads; on
-// Adreno 8 still have all 16 waves.
-TEST(SdpaTile, lanesFollowTheRegisters) {
-  SdpaProblem prefill = {128, 32, 8, 128, 4096, false};
-  EXPECT_EQ(selectSdpaTile(prefill, kMali)->lanes, 16);
-  EXPECT_EQ(selectSdpaTile(prefill, kAdreno)->lanes, 8);
-  EXPECT_LE(selectSdpaTile(prefill, kMali)->registers,
-            kMali.registersFullOccupancy);
-  EXPECT_LE(selectSdpaTile(prefill, kAdreno)->registers,
-            kAdreno.registersFullOccupancy);
+// What Mesa's compilers for the targets gave full occupancy to, and how many
+// registers they took (Mali-G610).
+TEST(SdpaTile, lanesAndKeysFollowTheRegisters) {
+  auto expectTile = [](const SdpaDevice &device, int64_t headDim, int64_t lanes,
+                       int64_t keys) {
+    SdpaProblem problem = {128, 32, 8, headDim, 4096, true};
+    SdpaTile tile = *selectSdpaTile(problem, device);
+    SCOPED_TRACE(describe(problem, tile));
+    EXPECT_EQ(tile.lanes, lanes);
+    EXPECT_EQ(tile.keys, keys);
+    EXPECT_LE(tile.registers, device.registersFullOccupancy);
+  };
+  expectTile(kMali, 64, 16, 16);
+  expectTile(kMali, 128, 32, 32);
+  expectTile(kAdreno, 64, 4, 16);
+  expectTile(kAdreno, 128, 8, 32);
+}
+
+TEST(SdpaTile, registersAreThoseOfTheCompiler) {
+  struct Measured {
+    int64_t headDim, lanes, keys, registers;
+  };
+  for (Measured measured : {Measured{64, 16, 16, 30},
+                            {64, 16, 32, 38},
+                            {64, 8, 8, 39},
+                            {64, 8, 16, 46},
+                            {64, 8, 32, 54},
+                            {128, 16, 16, 40},
+                            {128, 16, 32, 47},
+                            {128, 32, 32, 30},
+                            {128, 8, 8, 47},
+                            {128, 8, 32, 60}}) {
+    SdpaTile tile = {
+        64 / measured.lanes, measured.lanes, measured.keys, 1, 0, 0};
+    EXPECT_NEAR(sdpaRegisters({128, 32, 8, measured.headDim, 4096, true}, tile),
+                measured.registers, 3)
+        << measured.headDim << ", " << measured.lanes << ", " << measured.keys;
+  }
 }
 
 TEST(SdpaTile, decodeFillsTheWorkgroupWithTheHeadsOfAGroup) {
   std::optional<SdpaTile> tile =
-      selectSdpaTile({1, 32, 8, 128, 4096, false}, kMali);
+      selectSdpaTile({1, 32, 8, 64, 4096, true}, kMali);
   EXPECT_EQ(tile->queries, 4);
   EXPECT_EQ(tile->lanes, 16);
 }
