@@ -14,7 +14,8 @@
 
 namespace llmc::runtime {
 
-/// One command buffer, recorded again for each use. One thread.
+/// One command buffer, recorded again for each use. One thread. What the
+/// commands use must outlive the object.
 class OneTimeCommands {
 public:
   static StatusOr<std::unique_ptr<OneTimeCommands>>

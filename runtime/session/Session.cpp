@@ -88,11 +88,9 @@ struct Session::State {
   std::unique_ptr<vulkan::DescriptorSets> sets;
   std::unique_ptr<vulkan::CommandPool> pool;
   std::vector<vulkan::CommandBuffer> recorded; // by entry
-  std::vector<VkCommandBuffer>
-      submission; // room for the handles of one submission
-  std::unique_ptr<vulkan::Fence> fence;
-  Status failure; // once not ok, for good
-  bool isInFlight = false;
+  std::vector<VkCommandBuffer> submission; // room for one submission's handles
+  Status failure;                          // of a wait, for good
+  std::unique_ptr<vulkan::Fence> fence;    // goes first, see there
 
   const format::Variant &variant() const { return module->variant(); }
   const format::Entry &entry(uint32_t index) const {
@@ -197,12 +195,7 @@ Session::create(std::shared_ptr<const Module> module,
   return std::unique_ptr<Session>(new Session(std::move(state)));
 }
 
-Session::~Session() {
-  // Destroying what the device may still write to is undefined; a leak is not.
-  if (state->isInFlight &&
-      state->fence->waitAndReset(state->timeout).code() == StatusCode::Timeout)
-    state.release();
-}
+Session::~Session() = default;
 
 const Module &Session::module() const { return *state->module; }
 
@@ -286,17 +279,10 @@ Status Session::submit(std::initializer_list<uint32_t> entries) {
   state->submission.clear();
   for (const uint32_t entry : entries)
     state->submission.push_back(state->recorded[entry].handle());
-  Status status =
-      state->module->device().submit(state->submission, *state->fence);
-  if (status.ok()) {
-    state->isInFlight = true;
-    status = state->fence->waitAndReset(state->timeout);
-    state->isInFlight = status.code() == StatusCode::Timeout;
-  }
-  if (status.code() == StatusCode::Timeout ||
-      status.code() == StatusCode::DeviceLost)
-    state->failure = status;
-  return status;
+  LLMC_RETURN_IF_ERROR(
+      state->module->device().submit(state->submission, *state->fence));
+  state->failure = state->fence->waitAndReset(state->timeout);
+  return state->failure;
 }
 
 Status Session::readOutput(uint32_t entry, uint32_t port, void *data,

@@ -52,8 +52,6 @@ class Session {
 public:
   static StatusOr<std::unique_ptr<Session>>
   create(std::shared_ptr<const Module> module, const SessionOptions &options);
-  /// When the device still has not finished a step after another timeout, what
-  /// the step uses is left allocated.
   ~Session();
   Session(const Session &) = delete;
   Session &operator=(const Session &) = delete;

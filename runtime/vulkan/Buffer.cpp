@@ -127,6 +127,8 @@ Status Buffer::allocate(BufferAccess access) {
 }
 
 Buffer::~Buffer() {
+  if (device.isAbandoned())
+    return;
   const DeviceFunctions &vk = device.functions();
   vk.vkDestroyBuffer(device.handle(), buffer, /*pAllocator=*/nullptr);
   vk.vkFreeMemory(device.handle(), memory, /*pAllocator=*/nullptr); // unmaps

@@ -101,6 +101,8 @@ StatusOr<std::unique_ptr<CommandPool>> CommandPool::create(Device &device) {
 }
 
 CommandPool::~CommandPool() {
+  if (device.isAbandoned())
+    return;
   device.functions().vkDestroyCommandPool(device.handle(), pool,
                                           /*pAllocator=*/nullptr);
 }

@@ -62,6 +62,8 @@ DescriptorSets::allocate(const std::vector<DescriptorSetSource> &sources) {
 }
 
 DescriptorSets::~DescriptorSets() {
+  if (device.isAbandoned())
+    return;
   device.functions().vkDestroyDescriptorPool(device.handle(), pool,
                                              /*pAllocator=*/nullptr);
 }

@@ -70,6 +70,11 @@ Device::create(std::shared_ptr<Instance> instance, size_t physicalDevice,
 }
 
 Device::~Device() {
+  if (isAbandoned()) {
+    // The instance has to stay with its device.
+    new std::shared_ptr<Instance>(std::move(instance));
+    return;
+  }
   if (table.vkDestroyDevice)
     table.vkDestroyDevice(device, /*pAllocator=*/nullptr);
 }
@@ -97,9 +102,15 @@ Status Device::submit(const std::vector<VkCommandBuffer> &commandBuffers,
   info.commandBufferCount = static_cast<uint32_t>(commandBuffers.size());
   info.pCommandBuffers = commandBuffers.data();
   const std::lock_guard<std::mutex> guard(queueLock);
-  return noteLoss(
-      fromResult(table.vkQueueSubmit(queue, 1, &info, fence.handle()),
-                 "submitting to " + facts().name));
+  const VkResult result = table.vkQueueSubmit(queue, 1, &info, fence.handle());
+  if (result == VK_SUCCESS)
+    fence.notePending();
+  return noteLoss(fromResult(result, "submitting to " + facts().name));
+}
+
+void Device::abandon() {
+  lost = true;
+  abandoned = true;
 }
 
 Status Device::noteLoss(Status status) {

@@ -57,6 +57,12 @@ public:
   Status noteLoss(Status status);
   bool isLost() const { return lost; }
 
+  /// For a device that hangs: what it may still use can't be destroyed. From
+  /// now on the destructors of this device and of its objects leave everything
+  /// allocated, and submissions fail.
+  void abandon();
+  bool isAbandoned() const { return abandoned; }
+
 private:
   Device(std::shared_ptr<Instance> instance, const PhysicalDevice &physical,
          VkDevice device)
@@ -72,6 +78,7 @@ private:
   VkQueue queue = VK_NULL_HANDLE;
   std::mutex queueLock;
   std::atomic<bool> lost{false};
+  std::atomic<bool> abandoned{false};
 };
 
 } // namespace llmc::vulkan

@@ -20,15 +20,30 @@ StatusOr<std::unique_ptr<Fence>> Fence::create(Device &device) {
 }
 
 Fence::~Fence() {
+  if (isPending)
+    wait();
+  if (isPending)
+    device.abandon();
+  if (device.isAbandoned())
+    return;
   device.functions().vkDestroyFence(device.handle(), fence,
                                     /*pAllocator=*/nullptr);
 }
 
-Status Fence::waitAndReset(std::chrono::milliseconds timeout) {
-  const uint64_t nanoseconds =
-      static_cast<uint64_t>(std::chrono::nanoseconds(timeout).count());
+/// Only these two results mean that the device is done with the submission.
+VkResult Fence::wait() {
+  const auto nanoseconds = std::chrono::nanoseconds(lastTimeout).count();
   const VkResult result = device.functions().vkWaitForFences(
-      device.handle(), 1, &fence, /*waitAll=*/VK_TRUE, nanoseconds);
+      device.handle(), 1, &fence, /*waitAll=*/VK_TRUE,
+      static_cast<uint64_t>(nanoseconds));
+  if (result == VK_SUCCESS || result == VK_ERROR_DEVICE_LOST)
+    isPending = false;
+  return result;
+}
+
+Status Fence::waitAndReset(std::chrono::milliseconds timeout) {
+  lastTimeout = timeout;
+  const VkResult result = wait();
   if (result == VK_TIMEOUT)
     return Status(StatusCode::Timeout,
                   device.facts().name + " did not finish a step within " +

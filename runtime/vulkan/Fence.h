@@ -13,8 +13,9 @@
 
 namespace llmc::vulkan {
 
-/// Belongs to one thread at a time. Must not be destroyed while a submission
-/// will signal it.
+/// Belongs to one thread at a time. Objects that a submission uses are declared
+/// before its fence: the fence's destructor waits once more for a submission
+/// that was not waited for to the end, and abandons the device when it hangs.
 class Fence {
 public:
   static StatusOr<std::unique_ptr<Fence>> create(Device &device);
@@ -23,15 +24,20 @@ public:
   Fence &operator=(const Fence &) = delete;
 
   VkFence handle() const { return fence; }
-  /// Waits at most `timeout`, then makes the fence unsignalled again. Timeout:
-  /// the fence stays as it is.
+  /// Waits at most `timeout` for the submission, then makes the fence
+  /// unsignalled again. After a failure the fence is of no use any more.
   Status waitAndReset(std::chrono::milliseconds timeout);
+  /// For Device: a submission will signal the fence.
+  void notePending() { isPending = true; }
 
 private:
   Fence(Device &device, VkFence fence) : device(device), fence(fence) {}
+  VkResult wait();
 
   Device &device;
   VkFence fence;
+  std::chrono::milliseconds lastTimeout{0};
+  bool isPending = false;
 };
 
 } // namespace llmc::vulkan

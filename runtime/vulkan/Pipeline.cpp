@@ -61,6 +61,8 @@ Pipeline::create(Device &device, const PipelineLayout &layout,
 }
 
 Pipeline::~Pipeline() {
+  if (device.isAbandoned())
+    return;
   device.functions().vkDestroyPipeline(device.handle(), pipeline,
                                        /*pAllocator=*/nullptr);
 }

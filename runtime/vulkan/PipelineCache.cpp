@@ -126,6 +126,8 @@ PipelineCache::create(Device &device, const std::string &folder,
 }
 
 PipelineCache::~PipelineCache() {
+  if (device.isAbandoned())
+    return;
   device.functions().vkDestroyPipelineCache(device.handle(), cache,
                                             /*pAllocator=*/nullptr);
 }

@@ -40,6 +40,8 @@ PipelineLayout::create(Device &device, uint32_t numBindings) {
 }
 
 PipelineLayout::~PipelineLayout() {
+  if (device.isAbandoned())
+    return;
   device.functions().vkDestroyPipelineLayout(device.handle(), layout,
                                              /*pAllocator=*/nullptr);
   device.functions().vkDestroyDescriptorSetLayout(device.handle(), set,
