@@ -56,8 +56,9 @@ Attempt attempt(runtime::Engine &engine, const std::string &path,
       result.model->prefill(std::vector<int32_t>(21, 1), logits.data());
   for (int i = 0; i < 2 && result.status.ok(); ++i)
     result.status = result.model->decode(1, logits.data());
-  if (result.status.ok())
+  if (result.status.ok()) {
     EXPECT_EQ(logits, expectedLogits({}, 23));
+  }
   return result;
 }
 
