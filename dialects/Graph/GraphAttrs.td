@@ -32,7 +32,7 @@ def Graph_LoweringConfigAttr : AttrDef<GraphDialect, "LoweringConfig"> {
     DefaultValuedParameter<"int64_t", "0">:$registers);
   let assemblyFormat = [{
     `<` $kind `,` `workgroup` `=` `[` $workgroup `]` `,` `tile` `=` `[` $tile `]`
-    (`,` `splits` `=` $splits^)? (`,` `accumulators` `=` $accumulators^)? (`,` `registers` `=` $registers^)? `>`
+    `` custom<LoweringEstimates>($splits, $accumulators, $registers) `>`
   }];
 }
 

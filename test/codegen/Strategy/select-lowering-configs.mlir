@@ -1,4 +1,5 @@
 // RUN: llmc-opt %s --llmc-select-lowering-configs | FileCheck %s
+// RUN: llmc-opt %s --llmc-select-lowering-configs | llmc-opt | FileCheck %s
 
 #device = #target.device<name = "test", family = generic, subgroup_size = 16, max_invocations = 256,
   max_workgroup_size = [256, 256, 64], max_workgroup_count = [65535, 65535, 65535], workgroup_memory_bytes = 16384,
@@ -10,7 +11,7 @@ module attributes {target.device = #device} {
   graph.weight @w : tensor<64x128x!graph.encoded<q8_0>> from [#graph.source<file = 0, offset = 0, rows = 64>]
 
   // CHECK-LABEL: @few_rows_are_gemv
-  // CHECK: lowering_config = #graph.lowering_config<"gemv", workgroup = [16, 1, 1], tile = [8, 4, 8],
+  // CHECK: lowering_config = #graph.lowering_config<"gemv", workgroup = [16, 1, 1], tile = [8, 4, 8], accumulators = 32, registers =
   func.func @few_rows_are_gemv(%x: tensor<?x128xf32> {graph.name = "x"}) -> (tensor<?x64xf32> {graph.name = "y"})
       attributes {graph.rows = 8 : i64} {
     %w = graph.load_weight @w : tensor<64x128x!graph.encoded<q8_0>>
@@ -22,7 +23,7 @@ module attributes {target.device = #device} {
   }
 
   // CHECK-LABEL: @many_rows_are_gemm
-  // CHECK: lowering_config = #graph.lowering_config<"gemm", workgroup = [16, 4, 1],
+  // CHECK: lowering_config = #graph.lowering_config<"gemm", workgroup = [16, 4, 1], tile = [{{[0-9]+, [0-9]+, 8}}], accumulators = {{[0-9]+}}, registers =
   func.func @many_rows_are_gemm(%x: tensor<?x128xf32> {graph.name = "x"}) -> (tensor<?x64xf32> {graph.name = "y"})
       attributes {graph.rows = 32 : i64} {
     %w = graph.load_weight @w : tensor<64x128x!graph.encoded<q8_0>>
