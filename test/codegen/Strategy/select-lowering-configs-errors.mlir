@@ -45,3 +45,9 @@ module attributes {target.device = #device} {
     return %y : tensor<?x64xf32>
   }
 }
+
+// -----
+
+// expected-error @+1 {{expected splits, accumulators or registers, found 'threads'}}
+module attributes {config = #graph.lowering_config<"gemv", workgroup = [64, 1, 1], tile = [1, 4, 32], threads = 4>} {
+}
