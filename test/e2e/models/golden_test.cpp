@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Logits of the golden models on a device, against those of an independent
+// implementation (test/data/golden), for whole prompts and token by token.
+
+#include "test/e2e/compiled/EndToEnd.h"
+
+namespace llmc::test {
+namespace {
+
+/// Of the largest logit; the README beside the numbers says why no more.
+constexpr double kTolerance = 5e-5;
+
+struct Case {
+  const char *model;
+  const char *target;
+};
+
+class GoldenLogits : public testing::TestWithParam<Case> {};
+
+/// The ids that greedy decoding gives, from the row of the last prompt token
+/// on.
+std::vector<int32_t> greedyIds(runtime::LanguageModel &model,
+                               std::vector<float> row, size_t count) {
+  std::vector<int32_t> ids;
+  while (ids.size() < count) {
+    ids.push_back(argmax(row.data(), row.size()));
+    if (!model.decode(ids.back(), row.data()).ok())
+      break;
+  }
+  return ids;
+}
+
+TEST_P(GoldenLogits, AgreeForPromptsAndTokenByToken) {
+  LLMC_E2E_NEED_DEVICE();
+  TemporaryFolder folder;
+  const Golden golden = readGolden(GetParam().model, folder);
+  if (golden.modelPath.empty())
+    GTEST_SKIP() << "no Python with numpy to make the f16 model";
+  ASSERT_EQ(golden.prompt.size(), 48u);
+  ASSERT_EQ(golden.greedy.size(), 16u);
+  const std::string file = folder.file("model.llmc");
+  LLMC_E2E_OK(compile(golden.modelPath, file, {GetParam().target}));
+  auto model = loadLanguageModel(file);
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const size_t vocabulary = (*model)->vocabularySize();
+  ASSERT_EQ(golden.logits.size(), 64 * vocabulary);
+
+  auto prefilled = prefillAll(**model, golden.prompt);
+  ASSERT_TRUE(prefilled.ok()) << prefilled.status().message();
+  EXPECT_EQ(greedyIds(**model,
+                      {prefilled->end() - static_cast<ptrdiff_t>(vocabulary),
+                       prefilled->end()},
+                      golden.greedy.size()),
+            golden.greedy);
+
+  LLMC_E2E_OK((*model)->reset());
+  auto all = prefillAll(**model, golden.allTokens());
+  ASSERT_TRUE(all.ok()) << all.status().message();
+  LLMC_E2E_OK((*model)->reset());
+  auto single = decodeAll(**model, golden.allTokens());
+  ASSERT_TRUE(single.ok()) << single.status().message();
+
+  EXPECT_LE(relativeDifference(*all, golden.logits), kTolerance);
+  EXPECT_LE(relativeDifference(*single, golden.logits), kTolerance);
+  EXPECT_LE(relativeDifference(*single, *all), kTolerance);
+  prefilled->insert(prefilled->end(), single->begin() + 48 * vocabulary,
+                    single->end());
+  EXPECT_LE(relativeDifference(*prefilled, golden.logits), kTolerance);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, GoldenLogits,
+    testing::Values(
+        Case{"tiny-llama-f16", "lavapipe"}, Case{"tiny-llama-Q8_0", "lavapipe"},
+        Case{"tiny-llama-Q6_K", "lavapipe"},
+        Case{"tiny-llama-Q5_K_M", "lavapipe"},
+        Case{"tiny-llama-Q4_K_M", "lavapipe"},
+        Case{"tiny-llama-Q4_0", "lavapipe"},
+        Case{"tiny-llama-Q2_K", "lavapipe"}, Case{"tiny-qwen2-f16", "lavapipe"},
+        Case{"tiny-qwen2-Q8_0", "lavapipe"},
+        Case{"tiny-qwen2-Q4_K_M", "lavapipe"},
+        Case{"tiny-qwen2-Q4_0", "lavapipe"}, Case{"tiny-qwen3-f16", "lavapipe"},
+        Case{"tiny-qwen3-Q8_0", "lavapipe"},
+        Case{"tiny-qwen3-Q4_K_M", "lavapipe"},
+        Case{"tiny-qwen3-Q4_0", "lavapipe"},
+        Case{"stress-qwen3-f16", "lavapipe"},
+        Case{"stress-qwen3-Q8_0", "lavapipe"},
+        Case{"tiny-llama-Q2_K", "vulkan-1.1"},
+        Case{"tiny-llama-Q5_K_M", "vulkan-1.1"},
+        Case{"tiny-qwen2-f16", "vulkan-1.1"},
+        Case{"tiny-qwen3-Q4_K_M", "vulkan-1.1"},
+        Case{"tiny-qwen3-Q4_0", "vulkan-1.1"},
+        Case{"stress-qwen3-Q8_0", "vulkan-1.1"}),
+    [](const auto &info) {
+      std::string name =
+          info.param.model + std::string("_") + info.param.target;
+      for (char &character : name)
+        if (!isalnum(static_cast<unsigned char>(character)))
+          character = '_';
+      return name;
+    });
+
+} // namespace
+} // namespace llmc::test

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attention over one key that counts: the other scores are so far below that
+// their weights are zero, and the result is a row of the values, exactly.
+
+#include "test/e2e/compiled/GraphFile.h"
+
+namespace llmc::test {
+namespace {
+
+constexpr int kHeads = 4, kKvHeads = 2;
+
+GraphFile makeAttention(int size) {
+  const std::string d = std::to_string(size);
+  const std::string query =
+      "tensor<?x" + std::to_string(kHeads * size) + "xf32>";
+  const std::string key =
+      "tensor<?x" + std::to_string(kKvHeads * size) + "xf32>";
+  const std::string heads = "tensor<?x4x" + d + "xf32>";
+  const std::string kvHeads = "tensor<?x2x" + d + "xf32>";
+  GraphFile graph;
+  graph.addText(
+      "graph.state @k : tensor<2x8x" + d +
+      "xf32>\ngraph.state @v : tensor<2x8x" + d +
+      "xf32>\nfunc.func @attend(%q: " + query + " {graph.name = \"q\"}, %k: " +
+      key + " {graph.name = \"k\"}, %v: " + key +
+      " {graph.name = \"v\"}, %p: tensor<i32> {graph.name = \"position\"}) -> "
+      "(" +
+      query + " {graph.name = \"y\"}) {\n%q3 = graph.reshape %q : " + query +
+      " -> " + heads + "\n%k3 = graph.reshape %k : " + key + " -> " + kvHeads +
+      "\n%v3 = graph.reshape %v : " + key + " -> " + kvHeads +
+      "\n%ka = graph.kv_append @k, %k3, %p : " + kvHeads + " -> " + kvHeads +
+      "\n%va = graph.kv_append @v, %v3, %p : " + kvHeads + " -> " + kvHeads +
+      "\n%o = graph.sdpa %q3, %ka, %va, %p scale 1.0 causal : " + heads + ", " +
+      kvHeads + ", " + kvHeads + " -> " + heads + "\n%y = graph.reshape %o : " +
+      heads + " -> " + query + "\nreturn %y : " + query + "\n}\n");
+  return graph;
+}
+
+/// Values: head h of row 0 is 10h+1 … 10h+size, other rows are -7.
+std::vector<float> makeValues(int rows, int size) {
+  std::vector<float> v(static_cast<size_t>(rows * kKvHeads * size), -7.0f);
+  for (int h = 0; h < kKvHeads; ++h)
+    for (int i = 0; i < size; ++i)
+      v[static_cast<size_t>(h * size + i)] = static_cast<float>(10 * h + 1 + i);
+  return v;
+}
+
+/// Keys: ones in row 0, zeros in others; a query of 8s scores 8·size there.
+std::vector<float> makeKeys(int rows, int size) {
+  std::vector<float> k(static_cast<size_t>(rows * kKvHeads * size), 0.0f);
+  std::fill_n(k.begin(), kKvHeads * size, 1.0f);
+  return k;
+}
+
+void expectFirstValues(const std::vector<float> &y, int rows, int size) {
+  ASSERT_EQ(y.size(), static_cast<size_t>(rows * kHeads * size));
+  for (size_t at = 0; at < y.size(); ++at) {
+    const int head = static_cast<int>(at) / size % kHeads;
+    const int i = static_cast<int>(at) % size;
+    ASSERT_EQ(y[at], static_cast<float>(10 * (head / 2) + 1 + i))
+        << "head " << head << " element " << i;
+  }
+}
+
+class HeadSizes : public testing::TestWithParam<int> {};
+
+TEST_P(HeadSizes, EveryHeadReadsItsOwnValues) {
+  LLMC_E2E_NEED_DEVICE();
+  const int size = GetParam();
+  TemporaryFolder folder;
+  auto runner = compileAndOpen(makeAttention(size), folder);
+  ASSERT_TRUE(runner.ok()) << runner.status().message();
+  const auto queries = [&](int rows) {
+    return std::vector<float>(static_cast<size_t>(rows * kHeads * size), 8.0f);
+  };
+  const size_t width = static_cast<size_t>(kHeads * size);
+  auto prefill = runner->run(
+      "attend", 3,
+      {{"q", queries(3)}, {"k", makeKeys(3, size)}, {"v", makeValues(3, size)}},
+      width);
+  ASSERT_TRUE(prefill.ok()) << prefill.status().message();
+  expectFirstValues(*prefill, 3, size);
+  // The fourth row, alone: its key scores nothing beside that of row 0.
+  const std::vector<float> zeros(static_cast<size_t>(kKvHeads * size), 0.0f);
+  auto decode =
+      runner->run("attend", 1, {{"q", queries(1)}, {"k", zeros}, {"v", zeros}},
+                  width, /*position=*/3);
+  ASSERT_TRUE(decode.ok()) << decode.status().message();
+  expectFirstValues(*decode, 1, size);
+}
+
+INSTANTIATE_TEST_SUITE_P(Attention, HeadSizes,
+                         testing::Values(64, 80, 96, 128, 256));
+
+TEST(Attention, HeadSizesThatAreNoMultipleOfFourAreRefusedByName) {
+  for (int size : {5, 6, 7}) {
+    TemporaryFolder folder;
+    const std::string file = folder.file("graph.llmc");
+    const Status status = compile(makeAttention(size).write(folder), file);
+    EXPECT_EQ(status.code(), StatusCode::Unsupported);
+    EXPECT_NE(status.message().find("head dimension " + std::to_string(size) +
+                                    " is no multiple of 4"),
+              std::string::npos)
+        << status.message();
+    EXPECT_FALSE(exists(file));
+  }
+}
+
+} // namespace
+} // namespace llmc::test
