@@ -5,6 +5,7 @@
 
 #include "codegen/Lowering/WeightType.h"
 #include "codegen/Strategy/RootStrategies.h"
+#include "codegen/Strategy/StreamingRegisters.h"
 #include "codegen/Strategy/WeightLimits.h"
 
 #include <algorithm>
@@ -31,7 +32,9 @@ selectEmbedding(const StrategyInput &input) {
   return graph::LoweringConfigAttr::get(
       context, StringAttr::get(context, "embedding"), {lanes, 1, 1},
       {1, columns},
-      /*splits=*/1, /*accumulators=*/0, /*registers=*/0);
+      /*splits=*/1, /*accumulators=*/0,
+      // The unit of codes, what it decodes to, scale and offset.
+      streamingRegisters(/*vectors=*/1 + columns / 4, /*scalars=*/2));
 }
 
 } // namespace llmc::codegen

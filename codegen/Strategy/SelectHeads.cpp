@@ -3,6 +3,7 @@
 // Lowering configs of regions that prepare heads for attention.
 
 #include "codegen/Strategy/RootStrategies.h"
+#include "codegen/Strategy/StreamingRegisters.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -31,7 +32,9 @@ FailureOr<graph::LoweringConfigAttr> selectHeads(const StrategyInput &input) {
   MLIRContext *context = region.getContext();
   return graph::LoweringConfigAttr::get(
       context, StringAttr::get(context, "heads"), {threads, 1, 1}, /*tile=*/{1},
-      /*splits=*/1, /*accumulators=*/0, /*registers=*/0);
+      /*splits=*/1, /*accumulators=*/0,
+      // A pair, its two gains, the angle with its reduction, sine and cosine.
+      streamingRegisters(/*vectors=*/0, /*scalars=*/2 + 2 + 3 + 2));
 }
 
 } // namespace llmc::codegen

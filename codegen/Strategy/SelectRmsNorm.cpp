@@ -4,6 +4,7 @@
 // a row.
 
 #include "codegen/Strategy/RootStrategies.h"
+#include "codegen/Strategy/StreamingRegisters.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -25,7 +26,9 @@ FailureOr<graph::LoweringConfigAttr> selectRmsNorm(const StrategyInput &input) {
   return graph::LoweringConfigAttr::get(
       context, StringAttr::get(context, "rms_norm"), {threads, 1, 1},
       /*tile=*/{1, 4},
-      /*splits=*/1, /*accumulators=*/4, /*registers=*/0);
+      /*splits=*/1, /*accumulators=*/4,
+      // Sum, input, gain.
+      streamingRegisters(/*vectors=*/3));
 }
 
 } // namespace llmc::codegen

@@ -35,7 +35,7 @@ module attributes {target.device = #device} {
   }
 
   // CHECK-LABEL: @gathers_decode_a_unit
-  // CHECK: lowering_config = #graph.lowering_config<"embedding", workgroup = [64, 1, 1], tile = [1, 4]>
+  // CHECK: lowering_config = #graph.lowering_config<"embedding", workgroup = [64, 1, 1], tile = [1, 4], registers = 18>
   func.func @gathers_decode_a_unit(%t: tensor<?xi32> {graph.name = "tokens"}) -> (tensor<?x128xf32> {graph.name = "y"})
       attributes {graph.rows = 32 : i64} {
     %w = graph.load_weight @w : tensor<64x128x!graph.encoded<q8_0>>
