@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parsers, printers and verifiers of the graph dialect's ops.
+// Parsers and printers of the graph dialect's ops, and their generated code.
 
 #include "dialects/Graph/Graph.h"
 
@@ -10,28 +10,6 @@
 #include "dialects/Graph/GraphOps.cpp.inc"
 
 namespace llmc::graph {
-
-//===----------------------------------------------------------------------===//
-// Symbol uses
-//===----------------------------------------------------------------------===//
-
-LogicalResult
-LoadWeightOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  auto weight =
-      symbolTable.lookupNearestSymbolFrom<WeightOp>(*this, getWeightAttr());
-  if (!weight)
-    return emitOpError("names no weight: ") << getWeightAttr();
-  if (weight.getType() != getType())
-    return emitOpError("has type ")
-           << getType() << " but the weight has type " << weight.getType();
-  return success();
-}
-
-LogicalResult KvAppendOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  if (!symbolTable.lookupNearestSymbolFrom<StateOp>(*this, getStateAttr()))
-    return emitOpError("names no state: ") << getStateAttr();
-  return success();
-}
 
 //===----------------------------------------------------------------------===//
 // RegionOp: graph.region (%arg = %value : type, …) config -> (types) { … }

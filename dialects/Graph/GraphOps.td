@@ -29,19 +29,49 @@ def Graph_Scalar : Type<Graph_IsScalar, "tensor<i32>", "::mlir::RankedTensorType
 
 def Graph_WeightOp : Graph_Op<"weight", [Symbol]> {
   let summary = "a constant of the model: a shape, an encoding and where its bytes lie";
+  let description = [{
+    The rows (first dimension) come from the sources one after another; a matrix is [outputs, inputs]. Of a
+    vector, rows are its numbers. Bytes are read when a model is packed or evaluated, never held in the IR.
+
+    - weight_c1: the type has 1 or 2 static dimensions, each at least 1
+    - weight_c2: a row, or of a vector each source, is a whole number of the encoding's blocks
+    - weight_c3: there is a source, and the sources' rows add up to the first dimension
+    - weight_c4: file and offset are not negative, rows are at least 1, and all bytes fit into int64
+
+    ```mlir
+    graph.weight @gate : tensor<512x256x!graph.encoded<q4_k>> from [#graph.source<file = 0, offset = 4096, rows = 512>]
+    ```
+  }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Graph_EncodedTensor>:$type,
     TypedArrayAttrBase<Graph_SourceAttr, "pieces of the weight, first rows first">:$sources);
   let assemblyFormat = "$sym_name `:` $type `from` $sources attr-dict";
+  let hasVerifier = 1;
 }
 
 def Graph_StateOp : Graph_Op<"state", [Symbol]> {
   let summary = "memory that lives from step to step: shape [KV heads, context length, head dimension] for a KV cache";
+  let description = [{
+    - state_c1: the dimensions are static and at least 1
+
+    ```mlir
+    graph.state @blk.0.k : tensor<2x2048x64xf32>
+    ```
+  }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Graph_Tensor>:$type);
   let assemblyFormat = "$sym_name `:` $type attr-dict";
+  let hasVerifier = 1;
 }
 
 def Graph_LoadWeightOp : Graph_Op<"load_weight", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the weight of that name, still encoded";
+  let description = [{
+    - load_weight_c1: the symbol is a weight
+    - load_weight_c2: the result has the weight's type
+
+    ```mlir
+    %w = graph.load_weight @gate : tensor<512x256x!graph.encoded<q4_k>>
+    ```
+  }];
   let arguments = (ins FlatSymbolRefAttr:$weight);
   let results = (outs Graph_EncodedTensor:$result);
   let assemblyFormat = "$weight attr-dict `:` type($result)";
@@ -53,45 +83,100 @@ def Graph_LoadWeightOp : Graph_Op<"load_weight", [Pure, DeclareOpInterfaceMethod
 
 def Graph_ConstantOp : Graph_Op<"constant", [Pure]> {
   let summary = "a scalar of the model, such as a scale";
+  let description = [{
+    - constant_c1: the result has rank 0
+
+    ```mlir
+    %c = graph.constant 0.125 : tensor<f32>
+    ```
+  }];
   let arguments = (ins F32Attr:$value);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$value attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Graph_DequantizeOp : Graph_Op<"dequantize", [Pure]> {
   let summary = "the numbers that a weight's bytes encode";
+  let description = [{
+    The formula of each encoding is in dialects/Graph/Encoding.h.
+
+    - dequantize_c1: input and result have the same shape
+
+    ```mlir
+    %m = graph.dequantize %w : tensor<512x256x!graph.encoded<q4_k>> -> tensor<512x256xf32>
+    ```
+  }];
   let arguments = (ins Graph_EncodedTensor:$input);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def Graph_EmbeddingOp : Graph_Op<"embedding", [Pure]> {
   let summary = "y[t, :] = table[tokens[t], :]";
+  let description = [{
+    Every token must be a row of the table.
+
+    - embedding_c1: tokens are [rows], the table is [vocabulary, size], the result [rows, size]
+
+    ```mlir
+    %y = graph.embedding %tokens, %table : tensor<?xi32>, tensor<512x256xf32> -> tensor<?x256xf32>
+    ```
+  }];
   let arguments = (ins Graph_IndexTensor:$tokens, Graph_Tensor:$table);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$tokens `,` $table attr-dict `:` type($tokens) `,` type($table) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def Graph_MatmulOp : Graph_Op<"matmul", [Pure]> {
   let summary = "y[.., m, n] = sum over k of lhs[.., m, k] * rhs[.., k, n]; leading dimensions broadcast (1 or equal)";
+  let description = [{
+    With `transpose_rhs`, rhs is [.., n, k].
+
+    - matmul_c1: lhs and rhs have at least 2 dimensions
+    - matmul_c2: both have the same k
+    - matmul_c3: leading dimensions are equal, or 1 or missing on one side
+    - matmul_c4: the result is [leading dimensions, m, n]
+
+    ```mlir
+    %y = graph.matmul %x, %m transpose_rhs : tensor<?x256xf32>, tensor<512x256xf32> -> tensor<?x512xf32>
+    ```
+  }];
   let arguments = (ins Graph_Tensor:$lhs, Graph_Tensor:$rhs, UnitAttr:$transpose_rhs);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$lhs `,` $rhs (`transpose_rhs` $transpose_rhs^)? attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 class Graph_BinaryOp<string mnemonic, string sign, list<Trait> traits = []> : Graph_Op<mnemonic, !listconcat([Pure], traits)> {
   let summary = "y = lhs " # sign # " rhs, element by element; dimensions of size 1 and missing leading dimensions of rhs broadcast";
+  let description = [{
+    - binary_c1: counted from the last, each dimension of rhs is 1 or the dimension of lhs
+    - binary_c2: the result has the shape of lhs
+
+    ```mlir
+    %y = graph.}] # mnemonic # [{ %x, %bias : tensor<?x256xf32>, tensor<256xf32> -> tensor<?x256xf32>
+    ```
+  }];
   let arguments = (ins Graph_Tensor:$lhs, Graph_Tensor:$rhs);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let hasVerifier = 1;
 }
 def Graph_AddOp : Graph_BinaryOp<"add", "+">;
-def Graph_SubOp : Graph_BinaryOp<"sub", "-">;
-def Graph_MulOp : Graph_BinaryOp<"mul", "*">;
-def Graph_DivOp : Graph_BinaryOp<"div", "/">;
+def Graph_SubOp : Graph_BinaryOp<"sub", "-"> { let hasFolder = 1; }
+def Graph_MulOp : Graph_BinaryOp<"mul", "*"> { let hasFolder = 1; }
+def Graph_DivOp : Graph_BinaryOp<"div", "/"> { let hasFolder = 1; }
 
 class Graph_UnaryOp<string mnemonic, string formula> : Graph_Op<mnemonic, [Pure, SameOperandsAndResultType]> {
   let summary = "y = " # formula # ", element by element";
+  let description = [{
+    ```mlir
+    %y = graph.}] # mnemonic # [{ %x : tensor<?x256xf32>
+    ```
+  }];
   let arguments = (ins Graph_Tensor:$input);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
@@ -103,20 +188,56 @@ def Graph_TanhOp : Graph_UnaryOp<"tanh", "tanh x">;
 
 def Graph_RmsNormOp : Graph_Op<"rms_norm", [Pure]> {
   let summary = "y = x * gain / sqrt(mean over the last dimension of x^2 + epsilon)";
+  let description = [{
+    Sum and epsilon are f32 at least, whatever the element type.
+
+    - rms_norm_c1: the gain is [size of the input's last dimension]
+    - rms_norm_c2: input and result have the same shape
+    - rms_norm_c3: epsilon is finite and not negative
+
+    ```mlir
+    %y = graph.rms_norm %x, %gain epsilon 1.0e-6 : tensor<?x256xf32>, tensor<256xf32> -> tensor<?x256xf32>
+    ```
+  }];
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$gain, F32Attr:$epsilon);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$input `,` $gain `epsilon` $epsilon attr-dict `:` type($input) `,` type($gain) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def Graph_SoftmaxOp : Graph_Op<"softmax", [Pure, SameOperandsAndResultType]> {
   let summary = "softmax over the last dimension; a row whose every element is -inf gives zeros";
+  let description = [{
+    y[.., j] = exp(x[.., j] - max) / sum over i of exp(x[.., i] - max)
+
+    - softmax_c1: the rank is at least 1
+
+    ```mlir
+    %y = graph.softmax %x : tensor<2x4x?x?xf32>
+    ```
+  }];
   let arguments = (ins Graph_Tensor:$input);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
+  let hasVerifier = 1;
 }
 
 def Graph_RotaryOp : Graph_Op<"rotary", [Pure]> {
   let summary = "rotates pairs of each head of row t by (position + t) * base^(-2i/rotary_dim) / factors[i]";
+  let description = [{
+    The input is [rows, .., head dimension]. Pair i of a head, (x, y), becomes (x cos a - y sin a, x sin a + y cos a) with
+    a = (position + t) * position_scale * base^(-2i/dim) / factors[i]. Pairs are elements (2i, 2i + 1) when `adjacent`,
+    (i, i + dim/2) when `half`. Elements from `dim` on stay as they are.
+
+    - rotary_c1: the input has at least 2 dimensions, and the result its type
+    - rotary_c2: dim is even, at least 2, and at most the last dimension
+    - rotary_c3: factors are [dim/2]
+    - rotary_c4: base and position_scale are positive and finite
+
+    ```mlir
+    %y = graph.rotary %x, %position pairs half base 1.0e4 dim 64 : tensor<?x4x64xf32> -> tensor<?x4x64xf32>
+    ```
+  }];
   let arguments = (ins Graph_Tensor:$input, Graph_Scalar:$position, Optional<Graph_Tensor>:$factors,
     F32Attr:$base, I64Attr:$rotary_dim, DefaultValuedAttr<F32Attr, "1.0f">:$position_scale,
     EnumAttr<GraphDialect, Graph_RotaryPairsEnum, "pairs">:$pairs);
@@ -125,41 +246,92 @@ def Graph_RotaryOp : Graph_Op<"rotary", [Pure]> {
     $input `,` $position (`factors` $factors^ `:` type($factors))? `pairs` $pairs `base` $base `dim` $rotary_dim attr-dict
     `:` type($input) `->` type($result)
   }];
+  let hasVerifier = 1;
 }
 
 def Graph_ReshapeOp : Graph_Op<"reshape", [Pure]> {
   let summary = "the same elements in the same order under another shape";
+  let description = [{
+    - reshape_c1: input and result have one dynamic dimension each, or none
+    - reshape_c2: their static dimensions have the same product
+    - reshape_c3: they have the same element type
+
+    ```mlir
+    %y = graph.reshape %x : tensor<?x256xf32> -> tensor<?x4x64xf32>
+    ```
+  }];
   let arguments = (ins Graph_Tensor:$input);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Graph_TransposeOp : Graph_Op<"transpose", [Pure]> {
   let summary = "dimension i of the result is dimension permutation[i] of the input";
+  let description = [{
+    - transpose_c1: the permutation holds every dimension of the input once
+    - transpose_c2: the result has the input's sizes so permuted, and its element type
+
+    ```mlir
+    %y = graph.transpose %x [1, 0, 2] : tensor<?x4x64xf32> -> tensor<4x?x64xf32>
+    ```
+  }];
   let arguments = (ins Graph_Tensor:$input, DenseI64ArrayAttr:$permutation);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$input $permutation attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Graph_SliceOp : Graph_Op<"slice", [Pure]> {
   let summary = "size elements of dimension dim from offset on";
+  let description = [{
+    - slice_c1: dim is a static dimension of the input
+    - slice_c2: offset is not negative, size at least 1, and offset + size at most the dimension
+    - slice_c3: the result is the input's type with `size` as dimension `dim`
+
+    ```mlir
+    %y = graph.slice %x dim 1 offset 256 size 128 : tensor<?x512xf32> -> tensor<?x128xf32>
+    ```
+  }];
   let arguments = (ins Graph_Tensor:$input, I64Attr:$dim, I64Attr:$offset, I64Attr:$size);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$input `dim` $dim `offset` $offset `size` $size attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Graph_SelectRowsOp : Graph_Op<"select_rows", [Pure]> {
   let summary = "rows first, first + 1, … of the input, as many as the step has";
+  let description = [{
+    A static first dimension of the result says how many rows; rows beyond the input's end hold anything.
+
+    - select_rows_c1: the input has at least 1 dimension, and the result differs from its type in the first at most
+
+    ```mlir
+    %y = graph.select_rows %x, %first : tensor<?x256xf32> -> tensor<?x256xf32>
+    ```
+  }];
   let arguments = (ins Graph_Tensor:$input, Graph_Scalar:$first);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$input `,` $first attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def Graph_CausalMaskOp : Graph_Op<"causal_mask", [Pure, AllTypesMatch<["input", "result"]>]> {
   let summary = "y[.., t, j] = x[.., t, j] where j <= position + t, else -inf";
+  let description = [{
+    - causal_mask_c1: the rank is at least 2
+
+    ```mlir
+    %y = graph.causal_mask %x, %position : tensor<2x4x?x?xf32>
+    ```
+  }];
   let arguments = (ins Graph_Tensor:$input, Graph_Scalar:$position);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$input `,` $position attr-dict `:` type($input)";
+  let hasVerifier = 1;
 }
 
 def Graph_KvAppendOp : Graph_Op<"kv_append", [DeclareOpInterfaceMethods<SymbolUserOpInterface>,
@@ -167,7 +339,15 @@ def Graph_KvAppendOp : Graph_Op<"kv_append", [DeclareOpInterfaceMethods<SymbolUs
   let summary = "writes row t of the input at position + t of the cache; gives positions 0 … position + rows - 1";
   let description = [{
     The input is [rows, KV heads, head dimension], the cache [KV heads, context length, head dimension], the result
-    [keys, KV heads, head dimension] where keys = position + rows.
+    [keys, KV heads, head dimension] where keys = position + rows, at most the context length.
+
+    - kv_append_c1: the symbol is a state of rank 3
+    - kv_append_c2: input and result have rank 3 and the state's KV heads and head dimension
+    - kv_append_c3: static rows are at most the context length
+
+    ```mlir
+    %y = graph.kv_append @blk.0.k, %x, %position : tensor<?x2x64xf32> -> tensor<?x2x64xf32>
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$state, Graph_Tensor:$input, Graph_Scalar:$position);
   let results = (outs Graph_Tensor:$result);
@@ -180,42 +360,86 @@ def Graph_KvAppendOp : Graph_Op<"kv_append", [DeclareOpInterfaceMethods<SymbolUs
 
 def Graph_QuantizedLinearOp : Graph_Op<"quantized_linear", [Pure]> {
   let summary = "y[t, n] = sum over k of x[t, k] * decode(weight)[n, k]";
+  let description = [{
+    Further leading dimensions of the input are rows too.
+
+    - quantized_linear_c1: the weight is [n, k], the input [.., k]
+    - quantized_linear_c2: the result is [.., n] with the input's other dimensions
+
+    ```mlir
+    %y = graph.quantized_linear %x, %w : tensor<?x256xf32>, tensor<512x256x!graph.encoded<q4_k>> -> tensor<?x512xf32>
+    ```
+  }];
   let arguments = (ins Graph_Tensor:$input, Graph_EncodedTensor:$weight);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$input `,` $weight attr-dict `:` type($input) `,` type($weight) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def Graph_QuantizedEmbeddingOp : Graph_Op<"quantized_embedding", [Pure]> {
   let summary = "y[t, :] = decode(table)[tokens[t], :]";
+  let description = [{
+    Every token must be a row of the table.
+
+    - quantized_embedding_c1: tokens are [rows], the table is [vocabulary, size], the result [rows, size]
+
+    ```mlir
+    %y = graph.quantized_embedding %tokens, %w : tensor<?xi32>, tensor<512x256x!graph.encoded<q4_k>> -> tensor<?x256xf32>
+    ```
+  }];
   let arguments = (ins Graph_IndexTensor:$tokens, Graph_EncodedTensor:$table);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$tokens `,` $table attr-dict `:` type($tokens) `,` type($table) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def Graph_SdpaOp : Graph_Op<"sdpa", [Pure]> {
   let summary = "softmax(scale * query key^T, keys after position + t hidden) value; query head h reads KV head h / group";
   let description = [{
     query [rows, heads, head dimension], key and value [keys, KV heads, head dimension], result [rows, heads, head dimension].
-    `position` is there exactly when the op is causal; without it every key is visible.
+    With `causal`, row t sees keys 0 … position + t. A row that sees no key gives zeros.
+
+    - sdpa_c1: query, key and value have rank 3, key and value the same shape
+    - sdpa_c2: all have the same head dimension
+    - sdpa_c3: the heads are a multiple of the KV heads (group = heads / KV heads)
+    - sdpa_c4: the result has the query's shape
+    - sdpa_c5: scale is finite
+
+    ```mlir
+    %y = graph.sdpa %q, %k, %v, %position scale 0.125 causal : tensor<?x4x64xf32>, tensor<?x2x64xf32>, tensor<?x2x64xf32>
+      -> tensor<?x4x64xf32>
+    ```
   }];
-  let arguments = (ins Graph_Tensor:$query, Graph_Tensor:$key, Graph_Tensor:$value,
-    Optional<Graph_Scalar>:$position, F32Attr:$scale, UnitAttr:$causal);
+  let arguments = (ins Graph_Tensor:$query, Graph_Tensor:$key, Graph_Tensor:$value, Graph_Scalar:$position,
+    F32Attr:$scale, UnitAttr:$causal);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = [{
-    $query `,` $key `,` $value (`,` $position^)? `scale` $scale (`causal` $causal^)? attr-dict
+    $query `,` $key `,` $value `,` $position `scale` $scale (`causal` $causal^)? attr-dict
     `:` type($query) `,` type($key) `,` type($value) `->` type($result)
   }];
+  let hasVerifier = 1;
 }
 
 def Graph_RegionOp : Graph_Op<"region", [IsolatedFromAbove, SingleBlock, AutomaticAllocationScope]> {
   let summary = "ops that run as one dispatch: a root and its element-wise neighbours";
   let description = [{
     Block arguments stand for the operands, in order. `lowering_config` is set by Strategy.
+
+    - region_c1: there is a block argument for each operand, of its type
+    - region_c2: the body ends in a `yield` of the results' types
+
+    ```mlir
+    %y = graph.region (%a = %x : tensor<?x256xf32>) -> (tensor<?x256xf32>) {
+      %0 = graph.silu %a : tensor<?x256xf32>
+      graph.yield %0 : tensor<?x256xf32>
+    }
+    ```
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs, OptionalAttr<Graph_LoweringConfigAttr>:$lowering_config);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Graph_YieldOp : Graph_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"RegionOp">]> {

@@ -1,0 +1,107 @@
+// RUN: llmc-opt %s | llmc-opt | FileCheck %s
+//
+// Every op of the dialect in its documented form, printed and parsed again.
+
+module attributes {graph.files = ["model.gguf"]} {
+
+// CHECK: graph.weight @gate : tensor<512x256x!graph.encoded<q4_k>> from [#graph.source<file = 0, offset = 4096, rows = 512>]
+graph.weight @gate : tensor<512x256x!graph.encoded<q4_k>> from [#graph.source<file = 0, offset = 4096, rows = 512>]
+// CHECK: graph.weight @"blk.0.q+blk.0.k" : tensor<24x!graph.encoded<f32>> from
+// CHECK-SAME: [#graph.source<file = 0, offset = 0, rows = 16>, #graph.source<file = 0, offset = 96, rows = 8>]
+graph.weight @"blk.0.q+blk.0.k" : tensor<24x!graph.encoded<f32>> from [
+  #graph.source<file = 0, offset = 0, rows = 16>, #graph.source<file = 0, offset = 96, rows = 8>]
+// CHECK: graph.state @blk.0.k : tensor<2x2048x64xf32>
+graph.state @blk.0.k : tensor<2x2048x64xf32>
+
+// CHECK-LABEL: @weights
+func.func @weights(%tokens: tensor<?xi32>, %x: tensor<?x256xf32>) {
+  // CHECK: graph.load_weight @gate : tensor<512x256x!graph.encoded<q4_k>>
+  %w = graph.load_weight @gate : tensor<512x256x!graph.encoded<q4_k>>
+  // CHECK: graph.dequantize %{{.*}} : tensor<512x256x!graph.encoded<q4_k>> -> tensor<512x256xf32>
+  %m = graph.dequantize %w : tensor<512x256x!graph.encoded<q4_k>> -> tensor<512x256xf32>
+  // CHECK: graph.embedding %{{.*}}, %{{.*}} : tensor<?xi32>, tensor<512x256xf32> -> tensor<?x256xf32>
+  %0 = graph.embedding %tokens, %m : tensor<?xi32>, tensor<512x256xf32> -> tensor<?x256xf32>
+  // CHECK: graph.matmul %{{.*}}, %{{.*}} transpose_rhs : tensor<?x256xf32>, tensor<512x256xf32> -> tensor<?x512xf32>
+  %1 = graph.matmul %x, %m transpose_rhs : tensor<?x256xf32>, tensor<512x256xf32> -> tensor<?x512xf32>
+  // CHECK: graph.quantized_linear %{{.*}}, %{{.*}} : tensor<?x256xf32>, tensor<512x256x!graph.encoded<q4_k>> -> tensor<?x512xf32>
+  %2 = graph.quantized_linear %x, %w : tensor<?x256xf32>, tensor<512x256x!graph.encoded<q4_k>> -> tensor<?x512xf32>
+  // CHECK: graph.quantized_embedding %{{.*}}, %{{.*}} : tensor<?xi32>, tensor<512x256x!graph.encoded<q4_k>> -> tensor<?x256xf32>
+  %3 = graph.quantized_embedding %tokens, %w : tensor<?xi32>, tensor<512x256x!graph.encoded<q4_k>> -> tensor<?x256xf32>
+  return
+}
+
+// CHECK-LABEL: @arithmetic
+func.func @arithmetic(%x: tensor<?x256xf32>, %bias: tensor<256xf32>, %batch: tensor<4x2x?x8xf32>, %one: tensor<4x1x8x6xf32>) {
+  // CHECK: graph.constant 1.250000e-01 : tensor<f32>
+  %c = graph.constant 0.125 : tensor<f32>
+  // CHECK: graph.add %{{.*}}, %{{.*}} : tensor<?x256xf32>, tensor<256xf32> -> tensor<?x256xf32>
+  %0 = graph.add %x, %bias : tensor<?x256xf32>, tensor<256xf32> -> tensor<?x256xf32>
+  // CHECK: graph.sub
+  %1 = graph.sub %x, %x : tensor<?x256xf32>, tensor<?x256xf32> -> tensor<?x256xf32>
+  // CHECK: graph.mul %{{.*}}, %{{.*}} : tensor<?x256xf32>, tensor<f32> -> tensor<?x256xf32>
+  %2 = graph.mul %x, %c : tensor<?x256xf32>, tensor<f32> -> tensor<?x256xf32>
+  // CHECK: graph.div
+  %3 = graph.div %x, %c : tensor<?x256xf32>, tensor<f32> -> tensor<?x256xf32>
+  // CHECK: graph.silu %{{.*}} : tensor<?x256xf32>
+  %4 = graph.silu %x : tensor<?x256xf32>
+  // CHECK: graph.gelu %
+  %5 = graph.gelu %x : tensor<?x256xf32>
+  // CHECK: graph.gelu_tanh %
+  %6 = graph.gelu_tanh %x : tensor<?x256xf32>
+  // CHECK: graph.tanh %
+  %7 = graph.tanh %x : tensor<?x256xf32>
+  // CHECK: graph.rms_norm %{{.*}}, %{{.*}} epsilon 9.99999997E-7 : tensor<?x256xf32>, tensor<256xf32> -> tensor<?x256xf32>
+  %8 = graph.rms_norm %x, %bias epsilon 1.0e-6 : tensor<?x256xf32>, tensor<256xf32> -> tensor<?x256xf32>
+  // CHECK: graph.matmul %{{.*}}, %{{.*}} : tensor<4x2x?x8xf32>, tensor<4x1x8x6xf32> -> tensor<4x2x?x6xf32>
+  %9 = graph.matmul %batch, %one : tensor<4x2x?x8xf32>, tensor<4x1x8x6xf32> -> tensor<4x2x?x6xf32>
+  return
+}
+
+// CHECK-LABEL: @views
+func.func @views(%x: tensor<?x512xf32>, %first: tensor<i32>) {
+  // CHECK: graph.reshape %{{.*}} : tensor<?x512xf32> -> tensor<?x8x64xf32>
+  %0 = graph.reshape %x : tensor<?x512xf32> -> tensor<?x8x64xf32>
+  // CHECK: graph.transpose %{{.*}} [1, 0, 2] : tensor<?x8x64xf32> -> tensor<8x?x64xf32>
+  %1 = graph.transpose %0 [1, 0, 2] : tensor<?x8x64xf32> -> tensor<8x?x64xf32>
+  // CHECK: graph.slice %{{.*}} dim 1 offset 256 size 128 : tensor<?x512xf32> -> tensor<?x128xf32>
+  %2 = graph.slice %x dim 1 offset 256 size 128 : tensor<?x512xf32> -> tensor<?x128xf32>
+  // CHECK: graph.select_rows %{{.*}}, %{{.*}} : tensor<?x512xf32> -> tensor<1x512xf32>
+  %3 = graph.select_rows %x, %first : tensor<?x512xf32> -> tensor<1x512xf32>
+  return
+}
+
+// CHECK-LABEL: @attention
+func.func @attention(%q: tensor<?x4x64xf32>, %k: tensor<?x2x64xf32>, %scores: tensor<2x2x?x?xf32>, %factors: tensor<32xf32>,
+                     %position: tensor<i32>) {
+  // CHECK: graph.rotary %{{.*}}, %{{.*}} pairs half base 1.000000e+04 dim 64 : tensor<?x4x64xf32> -> tensor<?x4x64xf32>
+  %0 = graph.rotary %q, %position pairs half base 1.0e4 dim 64 : tensor<?x4x64xf32> -> tensor<?x4x64xf32>
+  // CHECK: graph.rotary %{{.*}}, %{{.*}} factors %{{.*}} : tensor<32xf32> pairs adjacent base 5.000000e+05 dim 64
+  // CHECK-SAME: {position_scale = 2.500000e-01 : f32} : tensor<?x4x64xf32> -> tensor<?x4x64xf32>
+  %1 = graph.rotary %q, %position factors %factors : tensor<32xf32> pairs adjacent base 5.0e5 dim 64
+      {position_scale = 0.25 : f32} : tensor<?x4x64xf32> -> tensor<?x4x64xf32>
+  // CHECK: graph.kv_append @blk.0.k, %{{.*}}, %{{.*}} : tensor<?x2x64xf32> -> tensor<?x2x64xf32>
+  %2 = graph.kv_append @blk.0.k, %k, %position : tensor<?x2x64xf32> -> tensor<?x2x64xf32>
+  // CHECK: graph.causal_mask %{{.*}}, %{{.*}} : tensor<2x2x?x?xf32>
+  %3 = graph.causal_mask %scores, %position : tensor<2x2x?x?xf32>
+  // CHECK: graph.softmax %{{.*}} : tensor<2x2x?x?xf32>
+  %4 = graph.softmax %3 : tensor<2x2x?x?xf32>
+  // CHECK: graph.sdpa %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} scale 1.250000e-01 causal
+  // CHECK-SAME: : tensor<?x4x64xf32>, tensor<?x2x64xf32>, tensor<?x2x64xf32> -> tensor<?x4x64xf32>
+  %5 = graph.sdpa %q, %2, %2, %position scale 0.125 causal
+      : tensor<?x4x64xf32>, tensor<?x2x64xf32>, tensor<?x2x64xf32> -> tensor<?x4x64xf32>
+  return
+}
+
+// CHECK-LABEL: @region
+func.func @region(%x: tensor<?x256xf32>) -> tensor<?x256xf32> {
+  // CHECK: graph.region (%[[A:.*]] = %{{.*}} : tensor<?x256xf32>) -> (tensor<?x256xf32>) {
+  // CHECK-NEXT: %[[Y:.*]] = graph.silu %[[A]] : tensor<?x256xf32>
+  // CHECK-NEXT: graph.yield %[[Y]] : tensor<?x256xf32>
+  %y = graph.region (%a = %x : tensor<?x256xf32>) -> (tensor<?x256xf32>) {
+    %0 = graph.silu %a : tensor<?x256xf32>
+    graph.yield %0 : tensor<?x256xf32>
+  }
+  return %y : tensor<?x256xf32>
+}
+
+}
