@@ -13,6 +13,19 @@ namespace llmc::importer {
 
 namespace {
 
+/// "file:line:column: message".
+std::string describe(mlir::Diagnostic &diagnostic) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (auto place = dyn_cast<mlir::FileLineColLoc>(diagnostic.getLocation()))
+    stream << place.getFilename().getValue() << ':' << place.getLine() << ':'
+           << place.getColumn();
+  else
+    stream << diagnostic.getLocation();
+  stream << ": " << diagnostic;
+  return text;
+}
+
 /// Makes relative paths relative to `folder`; fails when they are no strings.
 llvm::Error resolveFiles(ModuleOp module, StringRef path) {
   auto files = module->getAttrOfType<ArrayAttr>("graph.files");
@@ -44,14 +57,12 @@ llvm::Expected<OwningOpRef<ModuleOp>> importMlirFile(MLIRContext &context,
   std::string messages;
   mlir::ScopedDiagnosticHandler handler(
       &context, [&](mlir::Diagnostic &diagnostic) {
-        llvm::raw_string_ostream stream(messages);
-        stream << (messages.empty() ? "" : "\n") << diagnostic.getLocation()
-               << ": " << diagnostic;
+        messages += (messages.empty() ? "" : "\n") + describe(diagnostic);
       });
   auto module = mlir::parseSourceFile<ModuleOp>(path, &context);
   if (!module)
-    return llvm::createStringError(
-        path + ": " + (messages.empty() ? "can't be read" : messages));
+    return llvm::createStringError(messages.empty() ? path + ": can't be read"
+                                                    : Twine(messages));
   if (llvm::Error error = resolveFiles(*module, path))
     return error;
   return module;

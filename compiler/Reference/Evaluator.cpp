@@ -289,36 +289,85 @@ llvm::Expected<Tensor> Evaluator::evaluateView(Operation &op, Values &values) {
   return input;
 }
 
+llvm::Expected<Tensor> Evaluator::evaluateMatmul(Operation &op,
+                                                 Values &values) {
+  auto product = cast<graph::MatmulOp>(op);
+  bool isWeight =
+      std::holds_alternative<graph::WeightOp>(values[product.getRhs()]);
+  if (isWeight && product.getTransposeRhs())
+    return evaluateLinear(product.getLhs(), product.getRhs(), values);
+  Tensor lhs = dense(product.getLhs(), values);
+  Tensor rhs = dense(product.getRhs(), values);
+  int64_t k = rhs.fromBack(product.getTransposeRhs() ? 1 : 2);
+  if (lhs.fromBack(1) != k || !canBroadcast(ArrayRef(lhs.shape).drop_back(2),
+                                            ArrayRef(rhs.shape).drop_back(2)))
+    return fail(op, "gets shapes " + describe(lhs.shape) + " and " +
+                        describe(rhs.shape));
+  return matmul(lhs, rhs, product.getTransposeRhs(), precision);
+}
+
+llvm::Expected<Tensor> Evaluator::evaluateBinary(Operation &op,
+                                                 Values &values) {
+  Tensor lhs = dense(op.getOperand(0), values);
+  Tensor rhs = dense(op.getOperand(1), values);
+  if (!canBroadcast(lhs.shape, rhs.shape))
+    return fail(op, "gets shapes " + describe(lhs.shape) + " and " +
+                        describe(rhs.shape));
+  auto with = [&](auto function) { return broadcast(lhs, rhs, function); };
+  return llvm::TypeSwitch<Operation *, Tensor>(&op)
+      .Case([&](graph::AddOp) { return with(std::plus<double>()); })
+      .Case([&](graph::SubOp) { return with(std::minus<double>()); })
+      .Case([&](graph::MulOp) { return with(std::multiplies<double>()); })
+      .Case([&](graph::DivOp) { return with(std::divides<double>()); });
+}
+
+llvm::Expected<Tensor> Evaluator::evaluateUnary(Operation &op, Values &values) {
+  Tensor input = dense(op.getOperand(0), values);
+  return llvm::TypeSwitch<Operation *, Tensor>(&op)
+      .Case([&](graph::SiluOp) { return map(input, silu); })
+      .Case([&](graph::GeluOp) { return map(input, gelu); })
+      .Case([&](graph::GeluTanhOp) { return map(input, geluTanh); })
+      .Case([&](graph::TanhOp) {
+        return map(input, [](double x) { return std::tanh(x); });
+      });
+}
+
+/// Ops whose result depends on the position of rows in the sequence.
+llvm::Expected<Tensor> Evaluator::evaluateAttention(Operation &op,
+                                                    Values &values) {
+  Tensor input = dense(op.getOperand(0), values);
+  if (auto mask = dyn_cast<graph::CausalMaskOp>(op))
+    return causalMask(input, integer(mask.getPosition(), values));
+  if (auto turn = dyn_cast<graph::RotaryOp>(op)) {
+    Tensor factors;
+    if (turn.getFactors())
+      factors = dense(turn.getFactors(), values);
+    return rotary(input, integer(turn.getPosition(), values),
+                  {turn.getPairs() == graph::RotaryPairs::Adjacent,
+                   turn.getBase().convertToDouble(),
+                   static_cast<int64_t>(turn.getRotaryDim()),
+                   turn.getPositionScale().convertToDouble(),
+                   turn.getFactors() ? &factors : nullptr});
+  }
+  auto attention = cast<graph::SdpaOp>(op);
+  Tensor key = dense(attention.getKey(), values);
+  Tensor value = dense(attention.getValue(), values);
+  if (key.shape != value.shape)
+    return fail(op, "gets keys " + describe(key.shape) + " and values " +
+                        describe(value.shape));
+  bool causal = attention.getCausal();
+  int64_t position = causal ? integer(attention.getPosition(), values) : 0;
+  return sdpa(input, key, value, position,
+              attention.getScale().convertToDouble(), causal, precision);
+}
+
 llvm::Expected<Tensor> Evaluator::evaluate(Operation &op, Values &values) {
   using Result = llvm::Expected<Tensor>;
-  auto operand = [&](unsigned index) {
-    return dense(op.getOperand(index), values);
-  };
-  auto binary = [&](llvm::function_ref<double(double, double)> function) {
-    Tensor lhs = operand(0), rhs = operand(1);
-    if (!canBroadcast(lhs.shape, rhs.shape))
-      return Result(fail(op, "gets shapes " + describe(lhs.shape) + " and " +
-                                 describe(rhs.shape)));
-    return Result(broadcast(lhs, rhs, function));
-  };
   return llvm::TypeSwitch<Operation *, Result>(&op)
       .Case([&](graph::ConstantOp constant) -> Result {
-        return Tensor({}, {constant.getValue().convertToDouble()});
+        return Tensor::scalar(constant.getValue().convertToDouble());
       })
-      .Case([&](graph::MatmulOp matmulOp) -> Result {
-        bool isWeight =
-            std::holds_alternative<graph::WeightOp>(values[matmulOp.getRhs()]);
-        if (isWeight && matmulOp.getTransposeRhs())
-          return evaluateLinear(matmulOp.getLhs(), matmulOp.getRhs(), values);
-        Tensor lhs = operand(0), rhs = operand(1);
-        int64_t k = rhs.fromBack(matmulOp.getTransposeRhs() ? 1 : 2);
-        if (lhs.fromBack(1) != k ||
-            !canBroadcast(ArrayRef(lhs.shape).drop_back(2),
-                          ArrayRef(rhs.shape).drop_back(2)))
-          return fail(op, "gets shapes " + describe(lhs.shape) + " and " +
-                              describe(rhs.shape));
-        return matmul(lhs, rhs, matmulOp.getTransposeRhs(), precision);
-      })
+      .Case([&](graph::MatmulOp) { return evaluateMatmul(op, values); })
       .Case([&](graph::QuantizedLinearOp linearOp) {
         return evaluateLinear(linearOp.getInput(), linearOp.getWeight(),
                               values);
@@ -328,44 +377,19 @@ llvm::Expected<Tensor> Evaluator::evaluate(Operation &op, Values &values) {
       .Case([&](graph::KvAppendOp) { return evaluateKvAppend(op, values); })
       .Case<graph::ReshapeOp, graph::TransposeOp, graph::SliceOp,
             graph::SelectRowsOp>([&](auto) { return evaluateView(op, values); })
-      .Case([&](graph::AddOp) { return binary(std::plus<double>()); })
-      .Case([&](graph::SubOp) { return binary(std::minus<double>()); })
-      .Case([&](graph::MulOp) { return binary(std::multiplies<double>()); })
-      .Case([&](graph::DivOp) { return binary(std::divides<double>()); })
-      .Case([&](graph::SiluOp) -> Result { return map(operand(0), silu); })
-      .Case([&](graph::GeluOp) -> Result { return map(operand(0), gelu); })
-      .Case([&](graph::GeluTanhOp) -> Result {
-        return map(operand(0), geluTanh);
-      })
-      .Case([&](graph::TanhOp) -> Result {
-        return map(operand(0), [](double x) { return std::tanh(x); });
-      })
+      .Case<graph::AddOp, graph::SubOp, graph::MulOp, graph::DivOp>(
+          [&](auto) { return evaluateBinary(op, values); })
+      .Case<graph::SiluOp, graph::GeluOp, graph::GeluTanhOp, graph::TanhOp>(
+          [&](auto) { return evaluateUnary(op, values); })
+      .Case<graph::CausalMaskOp, graph::RotaryOp, graph::SdpaOp>(
+          [&](auto) { return evaluateAttention(op, values); })
       .Case([&](graph::RmsNormOp norm) -> Result {
-        return rmsNorm(operand(0), operand(1),
+        return rmsNorm(dense(norm.getInput(), values),
+                       dense(norm.getGain(), values),
                        norm.getEpsilon().convertToDouble(), precision);
       })
       .Case([&](graph::SoftmaxOp) -> Result {
-        return softmax(operand(0), precision);
-      })
-      .Case([&](graph::RotaryOp rotaryOp) -> Result {
-        Tensor factors;
-        if (rotaryOp.getFactors())
-          factors = dense(rotaryOp.getFactors(), values);
-        return rotary(operand(0), integer(rotaryOp.getPosition(), values),
-                      {rotaryOp.getPairs() == graph::RotaryPairs::Adjacent,
-                       rotaryOp.getBase().convertToDouble(),
-                       static_cast<int64_t>(rotaryOp.getRotaryDim()),
-                       rotaryOp.getPositionScale().convertToDouble(),
-                       rotaryOp.getFactors() ? &factors : nullptr});
-      })
-      .Case([&](graph::CausalMaskOp mask) -> Result {
-        return causalMask(operand(0), integer(mask.getPosition(), values));
-      })
-      .Case([&](graph::SdpaOp sdpaOp) -> Result {
-        return sdpa(operand(0), operand(1), operand(2),
-                    integer(sdpaOp.getPosition(), values),
-                    sdpaOp.getScale().convertToDouble(), sdpaOp.getCausal(),
-                    precision);
+        return softmax(dense(op.getOperand(0), values), precision);
       })
       .Default([&](Operation *) -> Result {
         return fail(op, "is no op of the graph dialect that can be evaluated");

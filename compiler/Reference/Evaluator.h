@@ -52,6 +52,10 @@ private:
   llvm::Error runOp(Operation &op, Values &values);
   llvm::Error runRegion(Operation &op, Values &values);
   llvm::Expected<Tensor> evaluate(Operation &op, Values &values);
+  llvm::Expected<Tensor> evaluateMatmul(Operation &op, Values &values);
+  llvm::Expected<Tensor> evaluateBinary(Operation &op, Values &values);
+  llvm::Expected<Tensor> evaluateUnary(Operation &op, Values &values);
+  llvm::Expected<Tensor> evaluateAttention(Operation &op, Values &values);
   llvm::Expected<Tensor> evaluateView(Operation &op, Values &values);
   llvm::Expected<Tensor> evaluateLinear(Value input, Value weight,
                                         Values &values);

@@ -397,24 +397,25 @@ def Graph_SdpaOp : Graph_Op<"sdpa", [Pure]> {
   let summary = "softmax(scale * query key^T, keys after position + t hidden) value; query head h reads KV head h / group";
   let description = [{
     query [rows, heads, head dimension], key and value [keys, KV heads, head dimension], result [rows, heads, head dimension].
-    With `causal`, row t sees keys 0 … position + t. A row that sees no key gives zeros.
+    With `causal`, row t sees keys 0 … position + t; otherwise every key is visible. A row that sees no key gives zeros.
 
     - sdpa_c1: query, key and value have rank 3, key and value the same shape
     - sdpa_c2: all have the same head dimension
     - sdpa_c3: the heads are a multiple of the KV heads (group = heads / KV heads)
     - sdpa_c4: the result has the query's shape
     - sdpa_c5: scale is finite
+    - sdpa_c6: a causal op has a position
 
     ```mlir
     %y = graph.sdpa %q, %k, %v, %position scale 0.125 causal : tensor<?x4x64xf32>, tensor<?x2x64xf32>, tensor<?x2x64xf32>
       -> tensor<?x4x64xf32>
     ```
   }];
-  let arguments = (ins Graph_Tensor:$query, Graph_Tensor:$key, Graph_Tensor:$value, Graph_Scalar:$position,
-    F32Attr:$scale, UnitAttr:$causal);
+  let arguments = (ins Graph_Tensor:$query, Graph_Tensor:$key, Graph_Tensor:$value,
+    Optional<Graph_Scalar>:$position, F32Attr:$scale, UnitAttr:$causal);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = [{
-    $query `,` $key `,` $value `,` $position `scale` $scale (`causal` $causal^)? attr-dict
+    $query `,` $key `,` $value (`,` $position^)? `scale` $scale (`causal` $causal^)? attr-dict
     `:` type($query) `,` type($key) `,` type($value) `->` type($result)
   }];
   let hasVerifier = 1;

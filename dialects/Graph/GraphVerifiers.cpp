@@ -401,6 +401,8 @@ LogicalResult SdpaOp::verify() {
            << getQuery().getType() << " and " << getType();
   if (!getScale().isFinite())
     return emitOpError("sdpa_c5: scale must be finite, got ") << getScaleAttr();
+  if (getCausal() && !getPosition())
+    return emitOpError("sdpa_c6: a causal op must have a position");
   return success();
 }
 

@@ -377,23 +377,23 @@ llvm::Error DecoderReader::readLayer(size_t index, DecoderLayer &layer) {
 /// must agree.
 llvm::Error DecoderReader::readVocabulary() {
   const Tensor *embedding = file.findTensor("token_embd.weight");
-  if (embedding && embedding->shape.size() == 2)
-    model.vocabularySize = embedding->shape[0];
-  else
-    model.vocabularySize = 1; // readWeight names what is wrong
+  if (!embedding)
+    return fail("tensor 'token_embd.weight' is missing");
+  std::string found =
+      "tensor 'token_embd.weight' has shape " + shapeText(embedding->shape);
+  if (embedding->shape.size() != 2)
+    return fail(found + ", allowed is [vocabulary, embedding length]");
+  model.vocabularySize = embedding->shape[0];
   int64_t stated;
   if (llvm::Error error = readSize("vocab_size", stated, model.vocabularySize))
     return error;
-  const Value *tokens = file.findValue("tokenizer.ggml.tokens");
-  if (embedding && stated != model.vocabularySize)
+  if (stated != model.vocabularySize)
     return fail("metadata '" + key("vocab_size") + "' is " + Twine(stated) +
-                ", but tensor 'token_embd.weight' has shape " +
-                shapeText(embedding->shape));
-  if (embedding && tokens &&
-      tokens->count != static_cast<uint64_t>(model.vocabularySize))
+                ", but " + found);
+  const Value *tokens = file.findValue("tokenizer.ggml.tokens");
+  if (tokens && tokens->count != static_cast<uint64_t>(model.vocabularySize))
     return fail("metadata 'tokenizer.ggml.tokens' has " + Twine(tokens->count) +
-                " tokens, but tensor 'token_embd.weight' has shape " +
-                shapeText(embedding->shape));
+                " tokens, but " + found);
   return llvm::Error::success();
 }
 

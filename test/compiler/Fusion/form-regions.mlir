@@ -2,8 +2,8 @@
 
 graph.weight @gain : tensor<64x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 0, rows = 64>]
 graph.weight @bias : tensor<32x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 0, rows = 32>]
-graph.weight @w4 : tensor<32x64x!graph.encoded<q4_k>> from [#graph.source<file = 0, offset = 0, rows = 32>]
-graph.weight @w6 : tensor<32x64x!graph.encoded<q6_k>> from [#graph.source<file = 0, offset = 0, rows = 32>]
+graph.weight @w4 : tensor<32x64x!graph.encoded<q4_0>> from [#graph.source<file = 0, offset = 0, rows = 32>]
+graph.weight @w6 : tensor<32x64x!graph.encoded<q8_0>> from [#graph.source<file = 0, offset = 0, rows = 32>]
 
 // The last norm and the output matrix on chosen rows. Few rows: one dispatch.
 // CHECK-LABEL: @logits_r8(
@@ -20,8 +20,8 @@ func.func @logits_r8(%hidden: tensor<?x64xf32>, %first: tensor<i32>) -> tensor<?
   %g = graph.load_weight @gain : tensor<64x!graph.encoded<f32>>
   %gain = graph.dequantize %g : tensor<64x!graph.encoded<f32>> -> tensor<64xf32>
   %n = graph.rms_norm %rows, %gain epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32> -> tensor<?x64xf32>
-  %w = graph.load_weight @w4 : tensor<32x64x!graph.encoded<q4_k>>
-  %y = graph.quantized_linear %n, %w : tensor<?x64xf32>, tensor<32x64x!graph.encoded<q4_k>> -> tensor<?x32xf32>
+  %w = graph.load_weight @w4 : tensor<32x64x!graph.encoded<q4_0>>
+  %y = graph.quantized_linear %n, %w : tensor<?x64xf32>, tensor<32x64x!graph.encoded<q4_0>> -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
 }
 
@@ -43,8 +43,8 @@ func.func @logits_r32(%hidden: tensor<?x64xf32>, %first: tensor<i32>) -> tensor<
   %g = graph.load_weight @gain : tensor<64x!graph.encoded<f32>>
   %gain = graph.dequantize %g : tensor<64x!graph.encoded<f32>> -> tensor<64xf32>
   %n = graph.rms_norm %rows, %gain epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32> -> tensor<?x64xf32>
-  %w = graph.load_weight @w4 : tensor<32x64x!graph.encoded<q4_k>>
-  %y = graph.quantized_linear %n, %w : tensor<?x64xf32>, tensor<32x64x!graph.encoded<q4_k>> -> tensor<?x32xf32>
+  %w = graph.load_weight @w4 : tensor<32x64x!graph.encoded<q4_0>>
+  %y = graph.quantized_linear %n, %w : tensor<?x64xf32>, tensor<32x64x!graph.encoded<q4_0>> -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
 }
 
@@ -52,13 +52,13 @@ func.func @logits_r32(%hidden: tensor<?x64xf32>, %first: tensor<i32>) -> tensor<
 // CHECK-LABEL: @mixed_swiglu
 // CHECK:         %[[G:.+]] = graph.region
 // CHECK:           graph.rms_norm
-// CHECK-NEXT:      graph.quantized_linear {{.*}}q4_k
+// CHECK-NEXT:      graph.quantized_linear {{.*}}q4_0
 // CHECK-NEXT:      graph.yield
 // CHECK-NEXT:    }
 // CHECK-NEXT:    %[[Y:.+]] = graph.region ({{.*}} = %[[G]] : tensor<?x32xf32>
 // CHECK:           %[[N:.+]] = graph.rms_norm
 // CHECK-NEXT:      %[[S:.+]] = graph.silu
-// CHECK-NEXT:      %[[U:.+]] = graph.quantized_linear %[[N]], {{.*}}q6_k
+// CHECK-NEXT:      %[[U:.+]] = graph.quantized_linear %[[N]], {{.*}}q8_0
 // CHECK-NEXT:      graph.mul %[[S]], %[[U]]
 // CHECK-NEXT:      graph.yield
 // CHECK-NEXT:    }
@@ -67,11 +67,11 @@ func.func @mixed_swiglu(%x: tensor<?x64xf32>) -> tensor<?x32xf32> attributes {gr
   %g = graph.load_weight @gain : tensor<64x!graph.encoded<f32>>
   %gain = graph.dequantize %g : tensor<64x!graph.encoded<f32>> -> tensor<64xf32>
   %n = graph.rms_norm %x, %gain epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32> -> tensor<?x64xf32>
-  %w4 = graph.load_weight @w4 : tensor<32x64x!graph.encoded<q4_k>>
-  %gate = graph.quantized_linear %n, %w4 : tensor<?x64xf32>, tensor<32x64x!graph.encoded<q4_k>> -> tensor<?x32xf32>
+  %w4 = graph.load_weight @w4 : tensor<32x64x!graph.encoded<q4_0>>
+  %gate = graph.quantized_linear %n, %w4 : tensor<?x64xf32>, tensor<32x64x!graph.encoded<q4_0>> -> tensor<?x32xf32>
   %s = graph.silu %gate : tensor<?x32xf32>
-  %w6 = graph.load_weight @w6 : tensor<32x64x!graph.encoded<q6_k>>
-  %up = graph.quantized_linear %n, %w6 : tensor<?x64xf32>, tensor<32x64x!graph.encoded<q6_k>> -> tensor<?x32xf32>
+  %w6 = graph.load_weight @w6 : tensor<32x64x!graph.encoded<q8_0>>
+  %up = graph.quantized_linear %n, %w6 : tensor<?x64xf32>, tensor<32x64x!graph.encoded<q8_0>> -> tensor<?x32xf32>
   %y = graph.mul %s, %up : tensor<?x32xf32>, tensor<?x32xf32> -> tensor<?x32xf32>
   return %y : tensor<?x32xf32>
 }
@@ -90,8 +90,8 @@ func.func @mixed_swiglu(%x: tensor<?x64xf32>) -> tensor<?x32xf32> attributes {gr
 // CHECK-NEXT:    }
 // CHECK-NEXT:    return %[[Z]], %[[Q]]
 func.func @bias_and_second_user(%x: tensor<?x64xf32>) -> (tensor<?x32xf32>, tensor<?x32xf32>) attributes {graph.rows = 1 : i64} {
-  %w = graph.load_weight @w4 : tensor<32x64x!graph.encoded<q4_k>>
-  %y = graph.quantized_linear %x, %w : tensor<?x64xf32>, tensor<32x64x!graph.encoded<q4_k>> -> tensor<?x32xf32>
+  %w = graph.load_weight @w4 : tensor<32x64x!graph.encoded<q4_0>>
+  %y = graph.quantized_linear %x, %w : tensor<?x64xf32>, tensor<32x64x!graph.encoded<q4_0>> -> tensor<?x32xf32>
   %b = graph.load_weight @bias : tensor<32x!graph.encoded<f32>>
   %bias = graph.dequantize %b : tensor<32x!graph.encoded<f32>> -> tensor<32xf32>
   %z = graph.add %y, %bias : tensor<?x32xf32>, tensor<32xf32> -> tensor<?x32xf32>

@@ -1,6 +1,6 @@
 // RUN: llmc-opt %s -llmc-fuse-quantized-linear | FileCheck %s
 
-graph.weight @w : tensor<8x64x!graph.encoded<q4_k>> from [#graph.source<file = 0, offset = 0, rows = 8>]
+graph.weight @w : tensor<8x64x!graph.encoded<q4_0>> from [#graph.source<file = 0, offset = 0, rows = 8>]
 
 // CHECK-LABEL: @linear
 // CHECK-SAME:    %[[X:.+]]: tensor<?x64xf32>
@@ -8,8 +8,8 @@ func.func @linear(%x: tensor<?x64xf32>) -> tensor<?x8xf32> {
   // CHECK:      %[[W:.+]] = graph.load_weight @w
   // CHECK-NEXT: %[[Y:.+]] = graph.quantized_linear %[[X]], %[[W]] : {{.*}} -> tensor<?x8xf32>
   // CHECK-NEXT: return %[[Y]]
-  %w = graph.load_weight @w : tensor<8x64x!graph.encoded<q4_k>>
-  %d = graph.dequantize %w : tensor<8x64x!graph.encoded<q4_k>> -> tensor<8x64xf32>
+  %w = graph.load_weight @w : tensor<8x64x!graph.encoded<q4_0>>
+  %d = graph.dequantize %w : tensor<8x64x!graph.encoded<q4_0>> -> tensor<8x64xf32>
   %y = graph.matmul %x, %d transpose_rhs : tensor<?x64xf32>, tensor<8x64xf32> -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }
@@ -20,8 +20,8 @@ func.func @embedding_and_linear(%tokens: tensor<?xi32>) -> tensor<?x8xf32> {
   // CHECK:      %[[W:.+]] = graph.load_weight @w
   // CHECK-NEXT: %[[E:.+]] = graph.quantized_embedding %arg0, %[[W]]
   // CHECK-NEXT: graph.quantized_linear %[[E]], %[[W]]
-  %w = graph.load_weight @w : tensor<8x64x!graph.encoded<q4_k>>
-  %d = graph.dequantize %w : tensor<8x64x!graph.encoded<q4_k>> -> tensor<8x64xf32>
+  %w = graph.load_weight @w : tensor<8x64x!graph.encoded<q4_0>>
+  %d = graph.dequantize %w : tensor<8x64x!graph.encoded<q4_0>> -> tensor<8x64xf32>
   %e = graph.embedding %tokens, %d : tensor<?xi32>, tensor<8x64xf32> -> tensor<?x64xf32>
   %y = graph.matmul %e, %d transpose_rhs : tensor<?x64xf32>, tensor<8x64xf32> -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
@@ -30,8 +30,8 @@ func.func @embedding_and_linear(%tokens: tensor<?xi32>) -> tensor<?x8xf32> {
 // CHECK-LABEL: @weight_not_transposed
 func.func @weight_not_transposed(%x: tensor<?x8xf32>) -> tensor<?x64xf32> {
   // CHECK: graph.matmul
-  %w = graph.load_weight @w : tensor<8x64x!graph.encoded<q4_k>>
-  %d = graph.dequantize %w : tensor<8x64x!graph.encoded<q4_k>> -> tensor<8x64xf32>
+  %w = graph.load_weight @w : tensor<8x64x!graph.encoded<q4_0>>
+  %d = graph.dequantize %w : tensor<8x64x!graph.encoded<q4_0>> -> tensor<8x64xf32>
   %y = graph.matmul %x, %d : tensor<?x8xf32>, tensor<8x64xf32> -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
@@ -46,14 +46,14 @@ func.func @activations(%x: tensor<?x64xf32>, %y: tensor<8x64xf32>) -> tensor<?x8
 // CHECK-LABEL: @batched
 func.func @batched(%x: tensor<2x?x64xf32>) -> tensor<2x?x8xf32> {
   // CHECK: graph.matmul
-  %w = graph.load_weight @w : tensor<8x64x!graph.encoded<q4_k>>
-  %d = graph.dequantize %w : tensor<8x64x!graph.encoded<q4_k>> -> tensor<8x64xf32>
+  %w = graph.load_weight @w : tensor<8x64x!graph.encoded<q4_0>>
+  %d = graph.dequantize %w : tensor<8x64x!graph.encoded<q4_0>> -> tensor<8x64xf32>
   %y = graph.matmul %x, %d transpose_rhs : tensor<2x?x64xf32>, tensor<8x64xf32> -> tensor<2x?x8xf32>
   return %y : tensor<2x?x8xf32>
 }
 
 // A gain is no linear: its dequantize stays.
-graph.weight @gain : tensor<64x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 4096, rows = 1>]
+graph.weight @gain : tensor<64x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 4096, rows = 64>]
 // CHECK-LABEL: @gain_of_norm
 func.func @gain_of_norm(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
   // CHECK: graph.dequantize

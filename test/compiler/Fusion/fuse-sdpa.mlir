@@ -82,7 +82,7 @@ func.func @multi_query(%q: tensor<?x4x16xf32>, %k: tensor<?x16xf32>, %v: tensor<
   return %y1 : tensor<?x64xf32>
 }
 
-// 0.5 on the query before its views, 0.5 on the left of a mul by the key, a division by 4 of the scores.
+// 0.5 on the query before its views, 0.5 on the key, a division by 4 of the scores.
 // CHECK-LABEL: @scales_everywhere
 func.func @scales_everywhere(%q: tensor<?x4x16xf32>, %k: tensor<?x4x16xf32>, %v: tensor<?x4x16xf32>, %position: tensor<i32>) -> tensor<?x4x16xf32> {
   // CHECK-NEXT: %[[Y:.+]] = graph.sdpa %arg0, %arg1, %arg2, %arg3 scale 6.250000e-02 causal
@@ -92,7 +92,7 @@ func.func @scales_everywhere(%q: tensor<?x4x16xf32>, %k: tensor<?x4x16xf32>, %v:
   %q0 = graph.mul %q, %half : tensor<?x4x16xf32>, tensor<f32> -> tensor<?x4x16xf32>
   %q1 = graph.transpose %q0 [1, 0, 2] : tensor<?x4x16xf32> -> tensor<4x?x16xf32>
   %k0 = graph.transpose %k [1, 0, 2] : tensor<?x4x16xf32> -> tensor<4x?x16xf32>
-  %k1 = graph.mul %half, %k0 : tensor<f32>, tensor<4x?x16xf32> -> tensor<4x?x16xf32>
+  %k1 = graph.mul %k0, %half : tensor<4x?x16xf32>, tensor<f32> -> tensor<4x?x16xf32>
   %v0 = graph.transpose %v [1, 0, 2] : tensor<?x4x16xf32> -> tensor<4x?x16xf32>
   %s = graph.matmul %q1, %k1 transpose_rhs : tensor<4x?x16xf32>, tensor<4x?x16xf32> -> tensor<4x?x?xf32>
   %s1 = graph.causal_mask %s, %position : tensor<4x?x?xf32>

@@ -144,37 +144,44 @@ func.func @table(%t: tensor<?xi32>, %w: tensor<8x64x!graph.encoded<q4_0>>) {
 }
 
 // -----
-func.func @sdpa_shapes(%q: tensor<?x4x8xf32>, %k: tensor<?x2x8xf32>, %v: tensor<?x4x8xf32>, %p: tensor<i32>) {
+func.func @sdpa_shapes(%q: tensor<?x4x8xf32>, %k: tensor<?x2x8xf32>, %v: tensor<?x4x8xf32>) {
   // expected-error@+1 {{sdpa_c1: query, key and value must have rank 3}}
-  %0 = graph.sdpa %q, %k, %v, %p scale 1.0 : tensor<?x4x8xf32>, tensor<?x2x8xf32>, tensor<?x4x8xf32> -> tensor<?x4x8xf32>
+  %0 = graph.sdpa %q, %k, %v scale 1.0 : tensor<?x4x8xf32>, tensor<?x2x8xf32>, tensor<?x4x8xf32> -> tensor<?x4x8xf32>
   return
 }
 
 // -----
-func.func @sdpa_dim(%q: tensor<?x4x8xf32>, %k: tensor<?x2x6xf32>, %p: tensor<i32>) {
+func.func @sdpa_dim(%q: tensor<?x4x8xf32>, %k: tensor<?x2x6xf32>) {
   // expected-error@+1 {{sdpa_c2: the head dimensions differ: 8 and 6}}
-  %0 = graph.sdpa %q, %k, %k, %p scale 1.0 : tensor<?x4x8xf32>, tensor<?x2x6xf32>, tensor<?x2x6xf32> -> tensor<?x4x8xf32>
+  %0 = graph.sdpa %q, %k, %k scale 1.0 : tensor<?x4x8xf32>, tensor<?x2x6xf32>, tensor<?x2x6xf32> -> tensor<?x4x8xf32>
   return
 }
 
 // -----
-func.func @sdpa_heads(%q: tensor<?x4x8xf32>, %k: tensor<?x3x8xf32>, %p: tensor<i32>) {
+func.func @sdpa_heads(%q: tensor<?x4x8xf32>, %k: tensor<?x3x8xf32>) {
   // expected-error@+1 {{sdpa_c3: the heads must be a multiple of the KV heads, got 4 and 3}}
-  %0 = graph.sdpa %q, %k, %k, %p scale 1.0 : tensor<?x4x8xf32>, tensor<?x3x8xf32>, tensor<?x3x8xf32> -> tensor<?x4x8xf32>
+  %0 = graph.sdpa %q, %k, %k scale 1.0 : tensor<?x4x8xf32>, tensor<?x3x8xf32>, tensor<?x3x8xf32> -> tensor<?x4x8xf32>
   return
 }
 
 // -----
-func.func @sdpa_result(%q: tensor<?x4x8xf32>, %k: tensor<?x2x8xf32>, %p: tensor<i32>) {
+func.func @sdpa_result(%q: tensor<?x4x8xf32>, %k: tensor<?x2x8xf32>) {
   // expected-error@+1 {{sdpa_c4: the result must have the query's shape}}
-  %0 = graph.sdpa %q, %k, %k, %p scale 1.0 : tensor<?x4x8xf32>, tensor<?x2x8xf32>, tensor<?x2x8xf32> -> tensor<?x2x8xf32>
+  %0 = graph.sdpa %q, %k, %k scale 1.0 : tensor<?x4x8xf32>, tensor<?x2x8xf32>, tensor<?x2x8xf32> -> tensor<?x2x8xf32>
   return
 }
 
 // -----
-func.func @sdpa_scale(%q: tensor<?x4x8xf32>, %k: tensor<?x2x8xf32>, %p: tensor<i32>) {
+func.func @sdpa_scale(%q: tensor<?x4x8xf32>, %k: tensor<?x2x8xf32>) {
   // expected-error@+1 {{sdpa_c5: scale must be finite}}
-  %0 = graph.sdpa %q, %k, %k, %p scale 0x7F800000 : tensor<?x4x8xf32>, tensor<?x2x8xf32>, tensor<?x2x8xf32> -> tensor<?x4x8xf32>
+  %0 = graph.sdpa %q, %k, %k scale 0x7F800000 : tensor<?x4x8xf32>, tensor<?x2x8xf32>, tensor<?x2x8xf32> -> tensor<?x4x8xf32>
+  return
+}
+
+// -----
+func.func @sdpa_position(%q: tensor<?x4x8xf32>, %k: tensor<?x2x8xf32>) {
+  // expected-error@+1 {{sdpa_c6: a causal op must have a position}}
+  %0 = graph.sdpa %q, %k, %k scale 1.0 causal : tensor<?x4x8xf32>, tensor<?x2x8xf32>, tensor<?x2x8xf32> -> tensor<?x4x8xf32>
   return
 }
 

@@ -89,6 +89,8 @@ func.func @attention(%q: tensor<?x4x64xf32>, %k: tensor<?x2x64xf32>, %scores: te
   // CHECK-SAME: : tensor<?x4x64xf32>, tensor<?x2x64xf32>, tensor<?x2x64xf32> -> tensor<?x4x64xf32>
   %5 = graph.sdpa %q, %2, %2, %position scale 0.125 causal
       : tensor<?x4x64xf32>, tensor<?x2x64xf32>, tensor<?x2x64xf32> -> tensor<?x4x64xf32>
+  // CHECK: graph.sdpa %{{.*}}, %{{.*}}, %{{.*}} scale 1.250000e-01 : tensor<?x4x64xf32>
+  %6 = graph.sdpa %q, %2, %2 scale 0.125 : tensor<?x4x64xf32>, tensor<?x2x64xf32>, tensor<?x2x64xf32> -> tensor<?x4x64xf32>
   return
 }
 

@@ -12,7 +12,7 @@ using ElementwiseTest = KernelTest;
 TEST_F(ElementwiseTest, treeWithConstantBiasAndRaggedRows) {
   auto runner = compile(R"mlir(
 module {
-  graph.weight @bias : tensor<50x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 0, rows = 1>]
+  graph.weight @bias : tensor<50x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 0, rows = 50>]
   func.func @f(%x: tensor<?x50xf32> {graph.name = "x"}, %u: tensor<?x50xf32> {graph.name = "u"})
       -> (tensor<?x50xf32> {graph.name = "y"}, tensor<?x50xf32> {graph.name = "z"}) attributes {graph.rows = 8 : i64} {
     %b = graph.load_weight @bias : tensor<50x!graph.encoded<f32>>

@@ -43,11 +43,13 @@ std::string turnText(int heads, int headDim, const Rotary &rotary, int maxRows,
   if (norm)
     text += "  graph.weight @gain : " + gain +
             "!graph.encoded<f32>> from [#graph.source<file = 0, offset = 0, "
-            "rows = 1>]\n";
+            "rows = " +
+            std::to_string(headDim) + ">]\n";
   if (factors)
     text += "  graph.weight @factors : " + vector +
             "!graph.encoded<f32>> from [#graph.source<file = 0, offset = 0, "
-            "rows = 1>]\n";
+            "rows = " +
+            std::to_string(rotary.factors.size()) + ">]\n";
   text += "  func.func @f(%x: " + type +
           " {graph.name = \"x\"}, %pos: tensor<i32> {graph.name = "
           "\"position\"}) -> (" +
@@ -247,9 +249,8 @@ std::string projectionText(int heads, int kvHeads, int headDim, int context,
   return "module {\n  graph.state @k : " + cache +
          "\n  graph.state @v : " + cache +
          "\n  graph.weight @gain : " + encoded +
-         " from [#graph.source<file = 0, offset = 0, rows = 1>]\n  func.func "
-         "@f(%x: " +
-         flat +
+         " from [#graph.source<file = 0, offset = 0, rows = " +
+         std::to_string(headDim) + ">]\n  func.func @f(%x: " + flat +
          " {graph.name = \"x\"}, %pos: tensor<i32> {graph.name = "
          "\"position\"}) -> (" +
          q + " {graph.name = \"y\"}) attributes {graph.rows = " +

@@ -14,10 +14,9 @@ std::string normText(int size, int maxRows) {
   std::string s = std::to_string(size), type = "tensor<?x" + s + "xf32>",
               encoded = "tensor<" + s + "x!graph.encoded<f32>>";
   return "module {\n  graph.weight @gain : " + encoded +
-         " from [#graph.source<file = 0, offset = 0, rows = 1>]\n  func.func "
-         "@f(%x: " +
-         type + " {graph.name = \"x\"}) -> (" + type +
-         " {graph.name = \"y\"}) attributes {graph.rows = " +
+         " from [#graph.source<file = 0, offset = 0, rows = " + s +
+         ">]\n  func.func @f(%x: " + type + " {graph.name = \"x\"}) -> (" +
+         type + " {graph.name = \"y\"}) attributes {graph.rows = " +
          std::to_string(maxRows) +
          " : i64} {\n    %g = graph.load_weight @gain : " + encoded +
          "\n    %y = graph.region (%a = %x : " + type +
@@ -107,7 +106,7 @@ TEST_F(RmsNormTest, sizesAndRows) {
 TEST_F(RmsNormTest, selectedRowsAndNeighbours) {
   auto runner = compile(R"mlir(
 module {
-  graph.weight @gain : tensor<64x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 0, rows = 1>]
+  graph.weight @gain : tensor<64x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 0, rows = 64>]
   func.func @f(%x: tensor<?x64xf32> {graph.name = "x"}, %first: tensor<i32> {graph.name = "first_row"})
       -> (tensor<?x64xf32> {graph.name = "y"}) attributes {graph.rows = 8 : i64} {
     %g = graph.load_weight @gain : tensor<64x!graph.encoded<f32>>

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GGUF files of decoders that are as small as can be: 2 layers, hidden size 8,
+// 2 heads of 4, 1 KV head, feed-forward 12, 16 tokens; all weights are 1.
+
+#ifndef LLMC_TEST_UNIT_COMPILER_IMPORT_TOY_DECODER_H
+#define LLMC_TEST_UNIT_COMPILER_IMPORT_TOY_DECODER_H
+
+#include "test/unit/compiler/Import/gguf_builder.h"
+
+#include <utility>
+
+namespace llmc::test {
+
+struct ToyDecoder {
+  explicit ToyDecoder(std::string architecture)
+      : architecture(std::move(architecture)) {}
+
+  std::string architecture;
+  uint64_t headDim = 4;
+  size_t alignment = 32;
+  uint32_t statedLayers = 2, contextLength = 64;
+  /// A tensor and a metadata key (without architecture) to leave out.
+  std::string leftOut, keyLeftOut;
+
+  GgufBuilder file() const {
+    GgufBuilder builder;
+    builder.alignTo(alignment);
+    builder.text("general.architecture", architecture);
+    number(builder, "block_count", statedLayers);
+    number(builder, "context_length", contextLength);
+    number(builder, "embedding_length", 8);
+    number(builder, "feed_forward_length", 12);
+    number(builder, "attention.head_count", 2);
+    number(builder, "attention.head_count_kv", 1);
+    if (keyLeftOut != "attention.layer_norm_rms_epsilon")
+      builder.real(architecture + ".attention.layer_norm_rms_epsilon", 1e-5f);
+    for (const auto &[name, shape] : tensors())
+      if (name != leftOut)
+        builder.ones(name, shape);
+    return builder;
+  }
+
+  std::vector<std::string> tensorNames() const {
+    std::vector<std::string> names;
+    for (const auto &[name, shape] : tensors())
+      names.push_back(name);
+    return names;
+  }
+
+private:
+  using Entry = std::pair<std::string, std::vector<uint64_t>>;
+
+  void number(GgufBuilder &builder, const std::string &key,
+              uint32_t value) const {
+    if (key != keyLeftOut)
+      builder.number(architecture + "." + key, value);
+  }
+
+  /// Innermost dimension first.
+  std::vector<Entry> tensors() const {
+    std::vector<Entry> list = {{"token_embd.weight", {8, 16}},
+                               {"output_norm.weight", {8}}};
+    for (const char *layer : {"blk.0.", "blk.1."}) {
+      auto add = [&](const char *name, std::vector<uint64_t> shape) {
+        list.push_back({layer + std::string(name), std::move(shape)});
+      };
+      add("attn_norm.weight", {8});
+      add("attn_q.weight", {8, 2 * headDim});
+      add("attn_k.weight", {8, headDim});
+      add("attn_v.weight", {8, headDim});
+      add("attn_output.weight", {2 * headDim, 8});
+      add("ffn_norm.weight", {8});
+      add("ffn_gate.weight", {8, 12});
+      add("ffn_up.weight", {8, 12});
+      add("ffn_down.weight", {12, 8});
+      if (architecture == "qwen2") {
+        add("attn_q.bias", {2 * headDim});
+        add("attn_k.bias", {headDim});
+        add("attn_v.bias", {headDim});
+      }
+      if (architecture == "qwen3") {
+        add("attn_q_norm.weight", {headDim});
+        add("attn_k_norm.weight", {headDim});
+      }
+    }
+    return list;
+  }
+};
+
+} // namespace llmc::test
+
+#endif // LLMC_TEST_UNIT_COMPILER_IMPORT_TOY_DECODER_H
