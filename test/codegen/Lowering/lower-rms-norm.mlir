@@ -8,7 +8,7 @@
   spirv_minor = 3, vulkan_minor = 1, max_unroll = 32, row_buckets = [1, 8, 32], kv_type = "f32", features = [],
   quirks = []>
 module attributes {target.device = #device} {
-  graph.weight @g : tensor<64x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 0, rows = 1>]
+  graph.weight @g : tensor<64x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 0, rows = 64>]
 
   // A workgroup for each row the step may have.
   // CHECK-LABEL: program.entry @a_group_per_row
