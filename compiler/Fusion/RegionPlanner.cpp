@@ -64,7 +64,7 @@ private:
   NodeSet grow(const NodeSet &roots, Neighbours which) const;
   void formLinear(int linear);
   void addHeads(int id, NodeSet &set) const;
-  void formHeads(const std::vector<int> &operands, int root);
+  void formHeads(const std::vector<int> &operands);
   void formWithNeighbours(NodeKind wanted, Neighbours which);
   void formAttention();
 
@@ -326,14 +326,17 @@ void RegionPlanner::addHeads(int id, NodeSet &set) const {
     set.insert(id);
 }
 
-/// One region for the heads that are read as |operands|.
-void RegionPlanner::formHeads(const std::vector<int> &operands, int root) {
+/// One region for the heads that are read as |operands|, named by the first
+/// rotary or kv_append.
+void RegionPlanner::formHeads(const std::vector<int> &operands) {
   NodeSet set;
   for (int operand : operands)
     if (kind(operand) == NodeKind::Head)
       addHeads(operand, set);
-  if (!set.empty() && canRunAsOne(set))
-    addRegion(root == kNone ? *set.rbegin() : root, set);
+  auto root = std::find_if(set.begin(), set.end(),
+                           [&](int id) { return kind(id) == NodeKind::Head; });
+  if (root != set.end() && canRunAsOne(set))
+    addRegion(*root, set);
 }
 
 /// Attention, its reshapes, and the heads it reads.
@@ -345,11 +348,11 @@ void RegionPlanner::formAttention() {
     for (int reshape : reshapesBehind(id))
       set.insert(reshape);
     addRegion(id, set);
-    formHeads({reads[id].begin(), reads[id].end()}, kNone);
+    formHeads({reads[id].begin(), reads[id].end()});
   }
   for (int id = numNodes() - 1; id >= 0; --id)
     if (kind(id) == NodeKind::Head && isFree(id))
-      formHeads({id}, id);
+      formHeads({id});
 }
 
 void RegionPlanner::formWithNeighbours(NodeKind wanted, Neighbours which) {

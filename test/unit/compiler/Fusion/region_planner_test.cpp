@@ -123,6 +123,7 @@ TEST(RegionPlannerTest, HeadsOfOneAttentionShareARegion) {
   std::vector<PlannedRegion> regions = planRegions(nodes, 1);
   EXPECT_EQ(bodiesOf(regions),
             (Bodies{{0}, {1}, {2, 3, 4, 5, 6, 7, 8, 9}, {10, 11}, {12}}));
+  EXPECT_EQ(regions[2].root, 4);
   EXPECT_EQ(regions[2].results, (std::vector<int>{4, 7, 9}));
   EXPECT_EQ(regions[3].results, (std::vector<int>{11}));
 }
