@@ -76,9 +76,14 @@ TEST(RealModels, TinyLlamaContinuesAsLlamaCpp) {
   LLMC_E2E_OK((*model)->reset());
   std::vector<float> row((*model)->vocabularySize());
   LLMC_E2E_OK((*model)->prefill(prompt, row.data()));
-  for (int32_t id : wanted) {
-    const float best = row[static_cast<size_t>(argmax(row.data(), row.size()))];
-    EXPECT_GE(row[static_cast<size_t>(id)], best - 0.3f) << "id " << id;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const int32_t id = wanted[i];
+    const int32_t best = argmax(row.data(), row.size());
+    if (i == 20)
+      EXPECT_GE(row[static_cast<size_t>(id)],
+                row[static_cast<size_t>(best)] - 0.3f);
+    else
+      EXPECT_EQ(best, id) << "id number " << i;
     LLMC_E2E_OK((*model)->decode(id, row.data()));
   }
 }
