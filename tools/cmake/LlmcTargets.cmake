@@ -20,7 +20,7 @@ function(llmc_add_library name)
 endfunction()
 
 # llmc_add_unittest(NAME SOURCES a_test.cpp … [LINK libs…] [LABELS l…] [ENVIRONMENT "A=B"…])
-# A GoogleTest executable; every TEST in it is one CTest test.
+# A GoogleTest executable; every TEST in it is one CTest test, labelled `unit` unless LABELS says otherwise.
 function(llmc_add_unittest name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
   find_package(GTest REQUIRED)
@@ -30,11 +30,14 @@ function(llmc_add_unittest name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
+  endif()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_LIST ${name}_tests)
   # gtest_discover_tests would flatten lists, so the properties are set by a file that CTest reads after the discovery.
   file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake
     "set_tests_properties(\${${name}_tests} PROPERTIES
-  TIMEOUT ${ARG_TIMEOUT} LABELS \"unit;${ARG_LABELS}\" ENVIRONMENT \"${ARG_ENVIRONMENT}\")\n")
+  TIMEOUT ${ARG_TIMEOUT} LABELS \"${ARG_LABELS}\" ENVIRONMENT \"${ARG_ENVIRONMENT}\")\n")
   set_property(DIRECTORY APPEND PROPERTY
     TEST_INCLUDE_FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake)
 endfunction()
