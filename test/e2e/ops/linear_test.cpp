@@ -204,6 +204,51 @@ TEST(Linears, ThinResultsOfLongPrompts) {
   }
 }
 
+/// Number i of a sequence of integers in ±30.
+float smallInteger(uint64_t row, uint64_t k) {
+  return static_cast<float>((37 * row + 101 * k) % 61) - 30;
+}
+
+std::vector<float> smallIntegers(uint64_t firstRow, uint64_t rows,
+                                 uint64_t columns) {
+  std::vector<float> numbers;
+  for (uint64_t row = firstRow; row < firstRow + rows; ++row)
+    for (uint64_t k = 0; k < columns; ++k)
+      numbers.push_back(smallInteger(row, k));
+  return numbers;
+}
+
+// A[8, 64, 128] against B[32, 128, 45], each A used by four consecutive B:
+// neither 64 rows nor 45 columns fill the tiles.
+TEST(Linears, RaggedTilesOfABatch) {
+  LLMC_E2E_NEED_DEVICE();
+  constexpr uint64_t kRows = 64, kInputs = 128, kOutputs = 45;
+  TemporaryFolder folder;
+  GraphFile graph;
+  for (uint64_t b = 0; b < 32; ++b) {
+    const std::string name = "b" + std::to_string(b);
+    graph.addWeight(name, kOutputs, kInputs,
+                    smallIntegers(1000 + b * kOutputs, kOutputs, kInputs));
+    graph.addLinear("times_" + name, "64", kInputs, kOutputs, name, "f32");
+  }
+  auto runner = compileAndOpen(graph, folder);
+  ASSERT_TRUE(runner.ok()) << runner.status().message();
+  for (uint64_t b = 0; b < 32; ++b) {
+    const uint64_t firstRow = b / 4 * kRows;
+    auto y =
+        runner->run("times_b" + std::to_string(b), kRows,
+                    {{"x", smallIntegers(firstRow, kRows, kInputs)}}, kOutputs);
+    ASSERT_TRUE(y.ok()) << y.status().message();
+    for (uint64_t i = 0; i < kRows * kOutputs; ++i) {
+      float product = 0;
+      for (uint64_t k = 0; k < kInputs; ++k)
+        product += smallInteger(firstRow + i / kOutputs, k) *
+                   smallInteger(1000 + b * kOutputs + i % kOutputs, k);
+      ASSERT_EQ((*y)[i], product) << "matrix " << b << ", number " << i;
+    }
+  }
+}
+
 /// fp16 bits of 2^exponent.
 uint16_t powerOfTwo(int exponent) {
   return static_cast<uint16_t>((15 + exponent) << 10);
