@@ -44,13 +44,36 @@ struct LinearTile {
   int64_t accumulators, registers;
 };
 
-/// Registers of the inner loop of a kernel with that tile.
-int64_t linearRegisters(const LinearShape &shape, const LinearTile &tile);
+/// Registers of the inner loop of a kernel with that tile (GemvTile.cpp,
+/// GemmTile.cpp).
+int64_t gemvRegisters(const LinearShape &shape, const LinearTile &tile);
+int64_t gemmRegisters(const LinearShape &shape, const LinearTile &tile);
+
+/// The best tile of the kernel, or nothing when none fits the device's limits.
+std::optional<LinearTile> selectGemv(const LinearShape &shape,
+                                     const DeviceLimits &device);
+std::optional<LinearTile> selectGemm(const LinearShape &shape,
+                                     const DeviceLimits &device);
 
 /// GEMV for up to eight rows, else GEMM; nothing when no tile fits the device's
 /// limits.
 std::optional<LinearTile> selectLinearTile(const LinearShape &shape,
                                            const DeviceLimits &device);
+
+// What both models rest on.
+
+/// Words of the plane of high bits that stay alive with the codes.
+int64_t highWords(WeightFormat format);
+/// k that share one scale; of floats, as many as a step may take at most.
+int64_t groupColumns(WeightFormat format, int64_t paddedColumns);
+/// k per unrolled step: the most up to `limit` that divides a group.
+int64_t selectKStep(const LinearShape &shape, int64_t limit);
+/// Sums of an invocation with that tile, over all linears.
+int64_t accumulatorsOf(const LinearShape &shape, int64_t rows, int64_t columns);
+int64_t powerOfTwoAtMost(int64_t limit);
+constexpr int64_t ceilDiv(int64_t value, int64_t divisor) {
+  return (value + divisor - 1) / divisor;
+}
 
 /// Up to that many rows a linear is a GEMV.
 inline constexpr int64_t kMaxGemvRows = 8;

@@ -205,6 +205,13 @@ private:
     const auto &plan = target.plan();
     if (plan.kv_type() == description::ELEMENT_TYPE_UNKNOWN)
       add("plan.kv_type", "is required");
+    if (plan.kv_type() == description::I8)
+      add("plan.kv_type", "is I8, allowed are F32 and F16");
+    if (plan.prefill_activations() == description::F16)
+      add("plan.prefill_activations", "is F16, allowed are F32 and I8");
+    if (plan.prefill_activations() == description::I8 &&
+        !target.features().int_dot())
+      add("plan.prefill_activations", "is I8, which needs features.int_dot");
     if (plan.kv_type() == description::F16 && !target.features().f16_storage())
       add("plan.kv_type", "is F16, which needs features.f16_storage");
     checkNumber("plan.max_unroll", plan.has_max_unroll(), plan.max_unroll(), 4,

@@ -88,7 +88,9 @@ target::DeviceAttr toDeviceAttr(const Target &description,
       memory.max_push_constant_bytes(), description.versions().spirv_minor(),
       description.versions().vulkan_minor(), plan.max_unroll(),
       toIntegers(plan.row_buckets()),
-      plan.kv_type() == description::F16 ? "f16" : "f32", features, quirks);
+      plan.kv_type() == description::F16 ? "f16" : "f32", features, quirks,
+      plan.prefill_activations() == description::I8 ? "i8" : "f32",
+      memory.max_uniform_range());
 }
 
 format::TargetInfo toTargetInfo(const Target &description) {

@@ -20,8 +20,10 @@ def Graph_LoweringConfigAttr : AttrDef<GraphDialect, "LoweringConfig"> {
     `kind` names the lowering (`gemv`, `gemm`, `sdpa`, `rms_norm`, `embedding`, `heads`, `elementwise`).
     `workgroup` is the local size. `tile` is what one invocation computes (linear: rows, columns, K per step;
     sdpa: queries per workgroup, lanes per query, keys per block). `splits` is the number of workgroups that share
-    one result (K splits, key splits). `accumulators` and `registers` are the estimate that the choice rests on,
-    in 32-bit registers per invocation.
+    one result (K splits, key splits). `arithmetic` is the type in which a linear multiplies weights and activations
+    (`f32`, `f16`, `i8`), `reduction` how the invocations of a workgroup add their sums (`workgroup` memory or
+    `subgroup` operations). `accumulators` and `registers` are the estimate that the choice rests on, in 32-bit
+    registers per invocation.
   }];
   let parameters = (ins
     "::mlir::StringAttr":$kind,
@@ -29,10 +31,21 @@ def Graph_LoweringConfigAttr : AttrDef<GraphDialect, "LoweringConfig"> {
     ArrayRefParameter<"int64_t">:$tile,
     DefaultValuedParameter<"int64_t", "1">:$splits,
     DefaultValuedParameter<"int64_t", "0">:$accumulators,
-    DefaultValuedParameter<"int64_t", "0">:$registers);
+    DefaultValuedParameter<"int64_t", "0">:$registers,
+    StringRefParameter<"", "\"f32\"">:$arithmetic,
+    StringRefParameter<"", "\"workgroup\"">:$reduction);
+  let builders = [
+    // A kernel in f32 that adds through workgroup memory, if it adds.
+    AttrBuilder<(ins "::mlir::StringAttr":$kind, "::llvm::ArrayRef<int64_t>":$workgroup,
+                     "::llvm::ArrayRef<int64_t>":$tile, "int64_t":$splits, "int64_t":$accumulators,
+                     "int64_t":$registers),
+    [{
+      return $_get($_ctxt, kind, workgroup, tile, splits, accumulators, registers, "f32", "workgroup");
+    }]>
+  ];
   let assemblyFormat = [{
     `<` $kind `,` `workgroup` `=` `[` $workgroup `]` `,` `tile` `=` `[` $tile `]`
-    `` custom<LoweringEstimates>($splits, $accumulators, $registers) `>`
+    `` custom<LoweringChoices>($splits, $accumulators, $registers, $arithmetic, $reduction) `>`
   }];
 }
 

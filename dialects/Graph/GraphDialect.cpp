@@ -6,48 +6,81 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace llmc::graph {
 
-/// `, splits = 2, accumulators = 4, registers = 20`, each with its default when
-/// left out. (Optional groups of a declarative format cannot all begin with a
-/// comma.)
-static ParseResult parseLoweringEstimates(mlir::AsmParser &parser,
-                                          int64_t &splits,
-                                          int64_t &accumulators,
-                                          int64_t &registers) {
+/// One of `allowed`.
+static ParseResult parseChoice(mlir::AsmParser &parser, StringRef name,
+                               ArrayRef<StringRef> allowed,
+                               std::string &choice) {
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeywordOrString(&choice))
+    return failure();
+  if (!llvm::is_contained(allowed, choice))
+    return parser.emitError(loc, "expected ")
+           << name << " to be " << llvm::join(allowed, " or ") << ", found '"
+           << choice << "'";
+  return mlir::success();
+}
+
+/// `, splits = 2, accumulators = 4, registers = 20, arithmetic = f16`, each
+/// with its default when left out. (Optional groups of a declarative format
+/// cannot all begin with a comma.)
+static ParseResult parseLoweringChoices(mlir::AsmParser &parser,
+                                        int64_t &splits, int64_t &accumulators,
+                                        int64_t &registers,
+                                        std::string &arithmetic,
+                                        std::string &reduction) {
   splits = 1;
   accumulators = registers = 0;
+  arithmetic = "f32";
+  reduction = "workgroup";
   while (succeeded(parser.parseOptionalComma())) {
     StringRef name;
     llvm::SMLoc loc = parser.getCurrentLocation();
-    if (parser.parseKeyword(&name))
+    if (parser.parseKeyword(&name) || parser.parseEqual())
       return failure();
+    if (name == "arithmetic" || name == "reduction") {
+      bool isArithmetic = name == "arithmetic";
+      if (failed(
+              isArithmetic
+                  ? parseChoice(parser, name, {"f32", "f16", "i8"}, arithmetic)
+                  : parseChoice(parser, name, {"workgroup", "subgroup"},
+                                reduction)))
+        return failure();
+      continue;
+    }
     int64_t *value = llvm::StringSwitch<int64_t *>(name)
                          .Case("splits", &splits)
                          .Case("accumulators", &accumulators)
                          .Case("registers", &registers)
                          .Default(nullptr);
     if (!value)
-      return parser.emitError(loc, "expected splits, accumulators or "
-                                   "registers, found '")
+      return parser.emitError(loc, "expected splits, accumulators, registers, "
+                                   "arithmetic or reduction, found '")
              << name << "'";
-    if (parser.parseEqual() || parser.parseInteger(*value))
+    if (parser.parseInteger(*value))
       return failure();
   }
   return mlir::success();
 }
 
-static void printLoweringEstimates(mlir::AsmPrinter &printer, int64_t splits,
-                                   int64_t accumulators, int64_t registers) {
+static void printLoweringChoices(mlir::AsmPrinter &printer, int64_t splits,
+                                 int64_t accumulators, int64_t registers,
+                                 StringRef arithmetic, StringRef reduction) {
   if (splits != 1)
     printer << ", splits = " << splits;
   if (accumulators != 0)
     printer << ", accumulators = " << accumulators;
   if (registers != 0)
     printer << ", registers = " << registers;
+  if (arithmetic != "f32")
+    printer << ", arithmetic = " << arithmetic;
+  if (reduction != "workgroup")
+    printer << ", reduction = " << reduction;
 }
 
 } // namespace llmc::graph

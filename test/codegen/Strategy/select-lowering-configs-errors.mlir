@@ -48,6 +48,12 @@ module attributes {target.device = #device} {
 
 // -----
 
-// expected-error @+1 {{expected splits, accumulators or registers, found 'threads'}}
+// expected-error @+1 {{expected splits, accumulators, registers, arithmetic or reduction, found 'threads'}}
 module attributes {config = #graph.lowering_config<"gemv", workgroup = [64, 1, 1], tile = [1, 4, 32], threads = 4>} {
+}
+
+// -----
+
+// expected-error @+1 {{expected arithmetic to be f32 or f16 or i8, found 'f64'}}
+module attributes {config = #graph.lowering_config<"gemv", workgroup = [64, 1, 1], tile = [1, 4, 32], arithmetic = f64>} {
 }

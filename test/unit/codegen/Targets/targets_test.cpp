@@ -163,6 +163,11 @@ TEST(ParseTarget, WrongValuesArePlaced) {
        "to 4294967295"},
       {"f16_storage: true ", "",
        "29:3: error: plan.kv_type is F16, which needs features.f16_storage"},
+      {"kv_type: F16", "kv_type: I8",
+       "29:3: error: plan.kv_type is I8, allowed are F32 and F16"},
+      {"max_unroll: 16", "max_unroll: 16 prefill_activations: F16",
+       "30:18: error: plan.prefill_activations is F16, allowed are F32 and "
+       "I8"},
       {"int_dot: true",
        "cooperative_matrices { element_type: \"f64\" m: 1 n: 1 k: 1 }",
        "25:48: error: features.cooperative_matrices has element_type 'f64'; "
@@ -255,6 +260,8 @@ TEST(ToDeviceAttr, HoldsTheFacts) {
   EXPECT_FALSE(device.hasFeature("i8_storage"));
   EXPECT_EQ(device.getFeatures().size(), 2u);
   EXPECT_TRUE(device.hasQuirk("clamp_tanh"));
+  EXPECT_EQ(device.getPrefillActivations(), "f32");
+  EXPECT_EQ(device.getMaxUniformRange(), 0);
   EXPECT_EQ(device.getQuirks().size(), 1u);
 }
 
