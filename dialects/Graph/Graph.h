@@ -27,4 +27,20 @@
 #define GET_OP_CLASSES
 #include "dialects/Graph/GraphOps.h.inc"
 
+namespace llmc::graph {
+
+/// Columns that share a sum of quantized activations, and a scale where they
+/// have one of their own.
+inline constexpr int64_t kQuantizedBlock = 32;
+
+/// The result types of a quantize_activations.
+struct QuantizedTypes {
+  RankedTensorType codes, scales, sums;
+};
+
+/// Those for an input [rows, k], k a multiple of 32; `group` is the op's.
+QuantizedTypes quantizedTypesOf(RankedTensorType input, int64_t group);
+
+} // namespace llmc::graph
+
 #endif // LLMC_DIALECTS_GRAPH_GRAPH_H

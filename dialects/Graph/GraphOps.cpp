@@ -12,6 +12,28 @@
 namespace llmc::graph {
 
 //===----------------------------------------------------------------------===//
+// QuantizeActivationsOp
+//===----------------------------------------------------------------------===//
+
+QuantizedTypes quantizedTypesOf(RankedTensorType input, int64_t group) {
+  int64_t rows = input.getDimSize(0), columns = input.getDimSize(1);
+  Builder builder(input.getContext());
+  Type f32 = builder.getF32Type();
+  auto sums = RankedTensorType::get({rows, columns / kQuantizedBlock}, f32);
+  return {RankedTensorType::get({rows, columns}, builder.getI8Type()),
+          group == 0 ? RankedTensorType::get({rows}, f32) : sums, sums};
+}
+
+void QuantizeActivationsOp::build(OpBuilder &builder,
+                                  mlir::OperationState &state, Value input,
+                                  int64_t group) {
+  QuantizedTypes types =
+      quantizedTypesOf(cast<RankedTensorType>(input.getType()), group);
+  build(builder, state, types.codes, types.scales, types.sums, input,
+        static_cast<uint64_t>(group));
+}
+
+//===----------------------------------------------------------------------===//
 // RegionOp: graph.region (%arg = %value : type, …) config -> (types) { … }
 //===----------------------------------------------------------------------===//
 

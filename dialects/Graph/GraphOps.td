@@ -19,6 +19,7 @@ def Graph_IsScalar : CPred<"$_self == ::mlir::RankedTensorType::get({}, ::mlir::
 def Graph_Tensor : RankedTensorOf<[F32, F16]>;
 def Graph_EncodedTensor : RankedTensorOf<[Graph_EncodedType]>;
 def Graph_IndexTensor : RankedTensorOf<[I32]>;
+def Graph_CodeTensor : RankedTensorOf<[I8]>;
 // A run-time integer of a step, such as the position.
 def Graph_Scalar : Type<Graph_IsScalar, "tensor<i32>", "::mlir::RankedTensorType">,
     BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI32Type())">;
@@ -358,21 +359,63 @@ def Graph_KvAppendOp : Graph_Op<"kv_append", [DeclareOpInterfaceMethods<SymbolUs
 // After fusion
 //===----------------------------------------------------------------------===//
 
-def Graph_QuantizedLinearOp : Graph_Op<"quantized_linear", [Pure]> {
+def Graph_QuantizeActivationsOp : Graph_Op<"quantize_activations", [Pure]> {
+  let summary = "codes = round(x / scale) with scale = max |x| / 127 over a group; sums = scale * sum of the codes of 32 columns";
+  let description = [{
+    `group` is 0, one scale a row, or 32, one scale for 32 columns. Halves round to even; codes are -127 … 127; a group of
+    zeros has scale 0 and codes 0. `sums` serve weights with an offset, for every 32 columns whatever the group.
+    How the three lie in memory is in docs/architecture.md.
+
+    - quantize_activations_c1: the input is [rows, k], k a multiple of 32, of f32
+    - quantize_activations_c2: group is 0 or 32
+    - quantize_activations_c3: codes are [rows, k] of i8, sums [rows, k/32], scales [rows] (group 0) or [rows, k/32] (group 32)
+
+    ```mlir
+    %codes, %scales, %sums = graph.quantize_activations %x group 32
+      : tensor<?x256xf32> -> tensor<?x256xi8>, tensor<?x8xf32>, tensor<?x8xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, I64Attr:$group);
+  let results = (outs Graph_CodeTensor:$codes, Graph_Tensor:$scales, Graph_Tensor:$sums);
+  let assemblyFormat = [{
+    $input `group` $group attr-dict `:` type($input) `->` type($codes) `,` type($scales) `,` type($sums)
+  }];
+  let builders = [
+    // The results' types follow from the input's.
+    OpBuilder<(ins "::mlir::Value":$input, "int64_t":$group)>
+  ];
+  let hasVerifier = 1;
+}
+
+def Graph_QuantizedLinearOp : Graph_Op<"quantized_linear", [Pure, SameVariadicOperandSize]> {
   let summary = "y[t, n] = sum over k of x[t, k] * decode(weight)[n, k]";
   let description = [{
-    Further leading dimensions of the input are rows too.
+    Further leading dimensions of the input are rows too. An input of i8 is the codes of a `quantize_activations`, whose
+    scales and sums come along: x[t, k] is then scale * code, with t's scale or that of its 32 columns.
 
     - quantized_linear_c1: the weight is [n, k], the input [.., k]
     - quantized_linear_c2: the result is [.., n] with the input's other dimensions
+    - quantized_linear_c3: an input of i8 has scales and sums, any other has neither
+    - quantized_linear_c4: an input of i8 is [rows, k], its sums [rows, k/32], its scales [rows] or [rows, k/32]
 
     ```mlir
     %y = graph.quantized_linear %x, %w : tensor<?x256xf32>, tensor<512x256x!graph.encoded<q4_k>> -> tensor<?x512xf32>
+    %z = graph.quantized_linear %codes, %w scales %scales : tensor<?xf32> sums %sums : tensor<?x8xf32>
+      : tensor<?x256xi8>, tensor<512x256x!graph.encoded<q4_k>> -> tensor<?x512xf32>
     ```
   }];
-  let arguments = (ins Graph_Tensor:$input, Graph_EncodedTensor:$weight);
+  let arguments = (ins RankedTensorOf<[F32, F16, I8]>:$input, Graph_EncodedTensor:$weight,
+    Optional<Graph_Tensor>:$scales, Optional<Graph_Tensor>:$sums);
   let results = (outs Graph_Tensor:$result);
-  let assemblyFormat = "$input `,` $weight attr-dict `:` type($input) `,` type($weight) `->` type($result)";
+  let assemblyFormat = [{
+    $input `,` $weight (`scales` $scales^ `:` type($scales) `sums` $sums `:` type($sums))? attr-dict
+    `:` type($input) `,` type($weight) `->` type($result)
+  }];
+  let builders = [
+    // Without scales and sums.
+    OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "::mlir::Value":$weight),
+    [{ build($_builder, $_state, result, input, weight, /*scales=*/nullptr, /*sums=*/nullptr); }]>
+  ];
   let hasVerifier = 1;
 }
 

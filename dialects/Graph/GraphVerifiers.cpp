@@ -362,6 +362,49 @@ LogicalResult CausalMaskOp::verify() {
 // After fusion
 //===----------------------------------------------------------------------===//
 
+LogicalResult QuantizeActivationsOp::verify() {
+  RankedTensorType input = typeOf(getInput());
+  if (input.getRank() != 2 || !input.getElementType().isF32() ||
+      input.isDynamicDim(1) || input.getDimSize(1) % kQuantizedBlock != 0)
+    return emitOpError("quantize_activations_c1: the input must be [rows, k] "
+                       "of f32, k a multiple of 32, got ")
+           << input;
+  if (getGroup() != 0 && getGroup() != kQuantizedBlock)
+    return emitOpError("quantize_activations_c2: group must be 0 or 32, got ")
+           << getGroup();
+  QuantizedTypes types = quantizedTypesOf(input, getGroup());
+  if (getCodes().getType() != types.codes ||
+      getScales().getType() != types.scales ||
+      getSums().getType() != types.sums)
+    return emitOpError("quantize_activations_c3: the results must be ")
+           << types.codes << ", " << types.scales << " and " << types.sums
+           << ", got " << getResultTypes();
+  return success();
+}
+
+/// Codes with their scales and sums, against the input that they stand for.
+static LogicalResult verifyQuantizedInput(QuantizedLinearOp op) {
+  RankedTensorType codes = typeOf(op.getInput());
+  bool fits = codes.getRank() == 2 && !codes.isDynamicDim(1) &&
+              codes.getDimSize(1) % kQuantizedBlock == 0;
+  if (fits) {
+    auto input = cast<RankedTensorType>(
+        codes.clone(mlir::Float32Type::get(op.getContext())));
+    QuantizedTypes byRow = quantizedTypesOf(input, 0),
+                   byBlock = quantizedTypesOf(input, kQuantizedBlock);
+    fits = op.getSums().getType() == byRow.sums &&
+           (op.getScales().getType() == byRow.scales ||
+            op.getScales().getType() == byBlock.scales);
+  }
+  if (!fits)
+    return op.emitOpError("quantized_linear_c4: scales must be [rows] or "
+                          "[rows, k/32], sums [rows, k/32] for codes [rows, "
+                          "k], got ")
+           << op.getScales().getType() << " and " << op.getSums().getType()
+           << " for " << codes;
+  return success();
+}
+
 LogicalResult QuantizedLinearOp::verify() {
   ArrayRef<int64_t> input = shapeOf(getInput()), weight = shapeOf(getWeight());
   if (input.empty() || weight.size() != 2 || weight[1] != input.back())
@@ -374,7 +417,13 @@ LogicalResult QuantizedLinearOp::verify() {
     return emitOpError("quantized_linear_c2: the result must be ")
            << RankedTensorType::get(shape, getType().getElementType())
            << ", got " << getType();
-  return success();
+  bool isQuantized = typeOf(getInput()).getElementType().isInteger(8);
+  if (getNumOperands() != (isQuantized ? 4 : 2))
+    return emitOpError("quantized_linear_c3: an input of i8 has scales and "
+                       "sums, any other has neither, got ")
+           << getInput().getType() << " with " << getNumOperands() - 2
+           << " of them";
+  return isQuantized ? verifyQuantizedInput(*this) : success();
 }
 
 LogicalResult QuantizedEmbeddingOp::verify() {

@@ -27,6 +27,16 @@ func.func @weights(%tokens: tensor<?xi32>, %x: tensor<?x256xf32>) {
   %2 = graph.quantized_linear %x, %w : tensor<?x256xf32>, tensor<512x256x!graph.encoded<q4_k>> -> tensor<?x512xf32>
   // CHECK: graph.quantized_embedding %{{.*}}, %{{.*}} : tensor<?xi32>, tensor<512x256x!graph.encoded<q4_k>> -> tensor<?x256xf32>
   %3 = graph.quantized_embedding %tokens, %w : tensor<?xi32>, tensor<512x256x!graph.encoded<q4_k>> -> tensor<?x256xf32>
+  // CHECK: %[[Q:.*]], %[[S:.*]], %[[T:.*]] = graph.quantize_activations %{{.*}} group 0
+  // CHECK-SAME: : tensor<?x256xf32> -> tensor<?x256xi8>, tensor<?xf32>, tensor<?x8xf32>
+  %q, %s, %t = graph.quantize_activations %x group 0 : tensor<?x256xf32> -> tensor<?x256xi8>, tensor<?xf32>, tensor<?x8xf32>
+  // CHECK: graph.quantize_activations %{{.*}} group 32 : tensor<?x256xf32> -> tensor<?x256xi8>, tensor<?x8xf32>, tensor<?x8xf32>
+  %q2, %s2, %t2 = graph.quantize_activations %x group 32
+      : tensor<?x256xf32> -> tensor<?x256xi8>, tensor<?x8xf32>, tensor<?x8xf32>
+  // CHECK: graph.quantized_linear %[[Q]], %{{.*}} scales %[[S]] : tensor<?xf32> sums %[[T]] : tensor<?x8xf32>
+  // CHECK-SAME: : tensor<?x256xi8>, tensor<512x256x!graph.encoded<q4_k>> -> tensor<?x512xf32>
+  %4 = graph.quantized_linear %q, %w scales %s : tensor<?xf32> sums %t : tensor<?x8xf32>
+      : tensor<?x256xi8>, tensor<512x256x!graph.encoded<q4_k>> -> tensor<?x512xf32>
   return
 }
 
