@@ -50,8 +50,7 @@
 static const char NODE[] = "/dev/dri/renderD200";
 enum { DRM_MAJOR_NO = 226, DRM_RENDER_MINOR = 200 };
 
-/* ---- the chips
- * ------------------------------------------------------------------------- */
+/* ---- the chips */
 
 struct target {
   const char *name;   /* FAKEGPU=... */
@@ -84,8 +83,7 @@ static const struct target *target(void) {
   exit(2);
 }
 
-/* ---- buffer objects: ranges of one sparse memfd
- * ------------------------------------------ */
+/* ---- buffer objects: ranges of one sparse memfd */
 
 #define MAX_BO 65536
 #define GPU_VA_BASE                                                            \
@@ -149,8 +147,7 @@ next_id(void) { /* queues, contexts, sync objects: any number will do */
   return ++id;
 }
 
-/* ---- msm (Adreno)
- * ------------------------------------------------------------------------ */
+/* ---- msm (Adreno) */
 
 static int msm_param(uint32_t param, uint64_t *v) {
   switch (param) {
@@ -249,8 +246,7 @@ static int msm_ioctl(unsigned nr, void *arg) {
   return fail(ENOTTY);
 }
 
-/* ---- panfrost (Mali with a job manager: G76)
- * ----------------------------------------------- */
+/* ---- panfrost (Mali with a job manager: G76) */
 
 static uint64_t panfrost_param(uint32_t param) {
   switch (param) {
@@ -333,8 +329,7 @@ static int panfrost_ioctl(unsigned nr, void *arg) {
   return fail(ENOTTY);
 }
 
-/* ---- panthor (Mali with a command-stream front end: G610)
- * ---------------------------------- */
+/* ---- panthor (Mali with a command-stream front end: G610) */
 
 static int panthor_query(struct drm_panthor_dev_query *q) {
   union {
@@ -444,8 +439,7 @@ static int panthor_ioctl(unsigned nr, void *arg) {
   return fail(ENOTTY);
 }
 
-/* ---- what every DRM driver answers
- * --------------------------------------------------------- */
+/* ---- what every DRM driver answers */
 
 static void put_string(char *to, __kernel_size_t *len, const char *s) {
   if (to)
@@ -502,8 +496,7 @@ static int core_ioctl(unsigned nr, void *arg) {
   return fail(ENOTTY);
 }
 
-/* ---- interposed functions
- * ------------------------------------------------------------------ */
+/* ---- interposed functions */
 
 int ioctl(int fd, unsigned long request, ...) {
   va_list ap;
