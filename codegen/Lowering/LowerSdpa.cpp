@@ -488,6 +488,10 @@ LogicalResult lowerSdpa(RegionContext &context) {
   graph::SdpaOp sdpa = findRoot(context.getRegion());
   if (!sdpa)
     return context.getRegion().emitOpError("of kind sdpa must yield one sdpa");
+  if (sdpa.getBias() || sdpa.getRanges() || sdpa.getWindow() != 0 ||
+      !sdpa.getSoftCap().isZero())
+    return sdpa.emitOpError("has a bias, ranges, a window or a soft cap, which "
+                            "the lowering does not know");
   FailureOr<View> query = context.view(sdpa.getQuery()),
                   key = context.view(sdpa.getKey());
   FailureOr<View> value = context.view(sdpa.getValue());

@@ -185,8 +185,55 @@ std::optional<Scaling> matchScaling(Value value) {
 struct Chain {
   graph::MatmulOp scores;
   Value position; // null without a causal mask
+  int64_t window = 0;
   double scale = 1.0;
+  double softCap = 0.0;
+  Value bias; // [rows, heads or 1, keys], or null
 };
+
+/// Whether what is added to scores of type |type| is [rows, keys] for all
+/// heads; keys must be static, as sdpa wants them.
+bool isBias(Value addend, RankedTensorType type) {
+  auto bias = cast<RankedTensorType>(addend.getType());
+  if (bias.getRank() < 2 || ShapedType::isDynamic(bias.getShape().back()))
+    return false;
+  return bias.getShape().take_back(2) == type.getShape().take_back(2) &&
+         llvm::all_of(bias.getShape().drop_back(2),
+                      [](int64_t size) { return size == 1; });
+}
+
+/// Takes one op between matmul and softmax, the one that gives |value|, into
+/// |chain|, and gives its input; null if the op does not belong there. Ops are
+/// met last first: mask or bias, then cap, then scale.
+Value takeChainOp(Value value, Chain &chain) {
+  if (auto mask = value.getDefiningOp<graph::CausalMaskOp>()) {
+    if (chain.position || chain.softCap != 0.0)
+      return {};
+    chain.position = mask.getPosition();
+    chain.window = static_cast<int64_t>(mask.getWindow());
+    return mask.getInput();
+  }
+  if (auto add = value.getDefiningOp<graph::AddOp>()) {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (chain.bias || chain.softCap != 0.0 || chain.scale != 1.0 ||
+        !isBias(add.getRhs(), type))
+      return {};
+    chain.bias = add.getRhs();
+    return add.getLhs();
+  }
+  if (auto tanh = value.getDefiningOp<graph::TanhOp>()) {
+    // c tanh(x / c): the factor met so far is c, and part of the scale again.
+    if (chain.softCap != 0.0)
+      return {};
+    chain.softCap = chain.scale;
+    return tanh.getInput();
+  }
+  std::optional<Scaling> scaling = matchScaling(value);
+  if (!scaling)
+    return {};
+  chain.scale *= scaling->factor;
+  return scaling->input;
+}
 
 /// Walks up from |weighted|, the matmul of probabilities and values.
 FailureOr<Chain> matchChain(graph::MatmulOp weighted,
@@ -204,17 +251,10 @@ FailureOr<Chain> matchChain(graph::MatmulOp weighted,
   while (!(chain.scores = value.getDefiningOp<graph::MatmulOp>())) {
     if (!value.hasOneUse())
       return fail("the scores have another user");
-    if (auto mask = value.getDefiningOp<graph::CausalMaskOp>();
-        mask && !chain.position) {
-      chain.position = mask.getPosition();
-      value = mask.getInput();
-    } else if (std::optional<Scaling> scaling = matchScaling(value)) {
-      chain.scale *= scaling->factor;
-      value = scaling->input;
-    } else {
-      return fail("between matmul and softmax is more than a positive scale "
-                  "and one causal mask");
-    }
+    value = takeChainOp(value, chain);
+    if (!value)
+      return fail("between matmul and softmax is more than a positive scale, a "
+                  "soft cap, a bias and one causal mask");
   }
   if (!value.hasOneUse())
     return fail("the scores have another user");
@@ -255,6 +295,16 @@ Value createTranspose(OpBuilder &builder, Location loc, Value value,
     shape.push_back(type.getDimSize(dim));
   return graph::TransposeOp::create(builder, loc, type.clone(shape), value,
                                     permutation);
+}
+
+/// |bias| as [rows, 1, keys]; null stays null.
+Value createBias(OpBuilder &builder, Value bias) {
+  if (!bias)
+    return {};
+  auto type = cast<RankedTensorType>(bias.getType());
+  ArrayRef<int64_t> sizes = type.getShape().take_back(2);
+  return createReshape(builder, bias.getLoc(), bias,
+                       type.clone({sizes[0], 1, sizes[1]}));
 }
 
 /// Gives |operand| as [sequence, heads, head dimension]: the earliest value of
@@ -353,8 +403,8 @@ void replaceResult(PatternRewriter &rewriter, const Operand &result,
                       mlir::invertPermutationVector(permutation)));
 }
 
-/// matmul(softmax([causal_mask](matmul(%q, %k) * scale)), %v)  →  sdpa(%q',
-/// %k', %v')
+/// matmul(softmax([causal_mask](cap(matmul(%q, %k) * scale) [+ bias])), %v)
+/// →  sdpa(%q', %k', %v')
 struct FuseAttentionChain final : mlir::OpRewritePattern<graph::MatmulOp> {
   FuseAttentionChain(MLIRContext *context, mlir::Pass::Statistic &numFused)
       : OpRewritePattern(context), numFused(numFused) {}
@@ -393,11 +443,14 @@ struct FuseAttentionChain final : mlir::OpRewritePattern<graph::MatmulOp> {
     Value queryView = createSdpaOperand(rewriter, query, &chain->scale);
     Value keyView = createSdpaOperand(rewriter, key, &chain->scale);
     Value valueView = createSdpaOperand(rewriter, value, /*scale=*/nullptr);
-    auto sdpa =
-        graph::SdpaOp::create(rewriter, weighted.getLoc(), queryView.getType(),
-                              queryView, keyView, valueView, chain->position,
-                              llvm::APFloat(static_cast<float>(chain->scale)),
-                              /*causal=*/static_cast<bool>(chain->position));
+    auto scale = static_cast<float>(chain->scale),
+         softCap = static_cast<float>(chain->softCap);
+    auto sdpa = graph::SdpaOp::create(
+        rewriter, weighted.getLoc(), queryView.getType(), queryView, keyView,
+        valueView, chain->position, createBias(rewriter, chain->bias),
+        /*ranges=*/Value(), llvm::APFloat(scale),
+        /*causal=*/static_cast<bool>(chain->position), chain->window,
+        llvm::APFloat(softCap));
     replaceResult(rewriter,
                   Operand(weighted.getResult(), /*isTransposed=*/false), sdpa);
     ++numFused;

@@ -337,7 +337,8 @@ llvm::Expected<Tensor> Evaluator::evaluateAttention(Operation &op,
                                                     Values &values) {
   Tensor input = dense(op.getOperand(0), values);
   if (auto mask = dyn_cast<graph::CausalMaskOp>(op))
-    return causalMask(input, integer(mask.getPosition(), values));
+    return causalMask(input, integer(mask.getPosition(), values),
+                      static_cast<int64_t>(mask.getWindow()));
   if (auto turn = dyn_cast<graph::RotaryOp>(op)) {
     Tensor factors;
     if (turn.getFactors())
@@ -349,16 +350,40 @@ llvm::Expected<Tensor> Evaluator::evaluateAttention(Operation &op,
                    turn.getPositionScale().convertToDouble(),
                    turn.getFactors() ? &factors : nullptr});
   }
-  auto attention = cast<graph::SdpaOp>(op);
-  Tensor key = dense(attention.getKey(), values);
-  Tensor value = dense(attention.getValue(), values);
+  return evaluateSdpa(cast<graph::SdpaOp>(op), values);
+}
+
+llvm::Expected<Tensor> Evaluator::evaluateSdpa(graph::SdpaOp op,
+                                               Values &values) {
+  Tensor query = dense(op.getQuery(), values), key = dense(op.getKey(), values);
+  Tensor value = dense(op.getValue(), values), bias, ranges;
   if (key.shape != value.shape)
-    return fail(op, "gets keys " + describe(key.shape) + " and values " +
-                        describe(value.shape));
-  bool causal = attention.getCausal();
-  int64_t position = causal ? integer(attention.getPosition(), values) : 0;
-  return sdpa(input, key, value, position,
-              attention.getScale().convertToDouble(), causal, precision);
+    return fail(*op, "gets keys " + describe(key.shape) + " and values " +
+                         describe(value.shape));
+  SdpaParameters parameters;
+  parameters.scale = op.getScale().convertToDouble();
+  parameters.causal = op.getCausal();
+  if (parameters.causal)
+    parameters.position = integer(op.getPosition(), values);
+  parameters.window = static_cast<int64_t>(op.getWindow());
+  parameters.softCap = op.getSoftCap().convertToDouble();
+  int64_t rows = query.shape[0], keys = key.shape[0];
+  if (op.getBias()) {
+    bias = dense(op.getBias(), values);
+    if (bias.shape[0] != rows || bias.shape[2] < keys)
+      return fail(*op, "gets a bias " + describe(bias.shape) + " for " +
+                           std::to_string(rows) + " rows and " +
+                           std::to_string(keys) + " keys");
+    parameters.bias = &bias;
+  }
+  if (op.getRanges()) {
+    ranges = dense(op.getRanges(), values);
+    if (ranges.shape[0] != rows)
+      return fail(*op, "gets ranges " + describe(ranges.shape) + " for " +
+                           std::to_string(rows) + " rows");
+    parameters.ranges = &ranges;
+  }
+  return sdpa(query, key, value, parameters, precision);
 }
 
 llvm::Expected<Tensor> Evaluator::evaluate(Operation &op, Values &values) {

@@ -56,6 +56,7 @@ private:
   llvm::Expected<Tensor> evaluateBinary(Operation &op, Values &values);
   llvm::Expected<Tensor> evaluateUnary(Operation &op, Values &values);
   llvm::Expected<Tensor> evaluateAttention(Operation &op, Values &values);
+  llvm::Expected<Tensor> evaluateSdpa(graph::SdpaOp op, Values &values);
   llvm::Expected<Tensor> evaluateView(Operation &op, Values &values);
   llvm::Expected<Tensor> evaluateLinear(Value input, Value weight,
                                         Values &values);

@@ -260,32 +260,55 @@ Tensor slice(const Tensor &input, int64_t dim, int64_t offset, int64_t size) {
   return result;
 }
 
-Tensor causalMask(const Tensor &input, int64_t position) {
+/// Whether row t may see key j: the causal rule, and of the keys that it leaves
+/// the last `window`, when that is not 0.
+static bool isBeforeRow(int64_t j, int64_t row, int64_t window) {
+  return j <= row && (window == 0 || j > row - window);
+}
+
+Tensor causalMask(const Tensor &input, int64_t position, int64_t window) {
   Tensor result = input;
   int64_t rows = input.fromBack(2), keys = input.fromBack(1);
   for (size_t i = 0; i < result.values.size(); ++i) {
     int64_t j = static_cast<int64_t>(i) % keys;
     int64_t t = static_cast<int64_t>(i) / keys % rows;
-    if (j > position + t)
+    if (!isBeforeRow(j, position + t, window))
       result.values[i] = -kInfinity;
   }
   return result;
 }
 
+/// The score of key j for row t and head h, from the product of query and key.
+static double sdpaScore(double product, int64_t t, int64_t h, int64_t j,
+                        const SdpaParameters &parameters) {
+  bool isSeen = !parameters.causal ||
+                isBeforeRow(j, parameters.position + t, parameters.window);
+  if (const Tensor *ranges = parameters.ranges)
+    isSeen &= j >= ranges->values[2 * t] && j < ranges->values[2 * t + 1];
+  double score = parameters.scale * product;
+  if (parameters.softCap != 0)
+    score = parameters.softCap * std::tanh(score / parameters.softCap);
+  if (const Tensor *bias = parameters.bias) {
+    int64_t heads = bias->shape[1], row = t * heads + (heads == 1 ? 0 : h);
+    double addend = bias->values[row * bias->shape[2] + j];
+    isSeen &= addend >= kHiddenBias;
+    score += addend;
+  }
+  return isSeen ? score : -kInfinity;
+}
+
 Tensor sdpa(const Tensor &query, const Tensor &key, const Tensor &value,
-            int64_t position, double scale, bool causal, Precision precision) {
+            const SdpaParameters &parameters, Precision precision) {
   int64_t rows = query.shape[0], heads = query.shape[1], dim = query.shape[2];
   int64_t keys = key.shape[0], kvHeads = key.shape[1];
   Tensor result(query.shape);
   std::vector<double> scores(keys), column(keys);
   for (int64_t row = 0; row < rows * heads; ++row) {
-    int64_t t = row / heads, kvHead = row % heads / (heads / kvHeads);
+    int64_t t = row / heads, h = row % heads, kvHead = h / (heads / kvHeads);
     for (int64_t j = 0; j < keys; ++j) {
       const double *k = &key.values[(j * kvHeads + kvHead) * dim];
-      bool hidden = causal && j > position + t;
-      scores[j] =
-          hidden ? -kInfinity
-                 : scale * dot(&query.values[row * dim], k, dim, precision);
+      scores[j] = sdpaScore(dot(&query.values[row * dim], k, dim, precision), t,
+                            h, j, parameters);
     }
     softmaxRow(scores.data(), keys, precision);
     for (int64_t i = 0; i < dim; ++i) {

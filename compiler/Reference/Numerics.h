@@ -61,13 +61,29 @@ Tensor transpose(const Tensor &input, llvm::ArrayRef<int64_t> permutation);
 
 Tensor slice(const Tensor &input, int64_t dim, int64_t offset, int64_t size);
 
-/// [.., t, j] stays where j <= position + t and becomes -inf elsewhere.
-Tensor causalMask(const Tensor &input, int64_t position);
+/// [.., t, j] stays where j <= position + t (and j > position + t - window, if
+/// that is not 0) and becomes -inf elsewhere.
+Tensor causalMask(const Tensor &input, int64_t position, int64_t window);
+
+/// A bias below this hides its key.
+inline constexpr double kHiddenBias = -1e38;
+
+/// The attributes and optional operands of graph.sdpa.
+struct SdpaParameters {
+  double scale = 1;
+  bool causal = false;
+  int64_t position = 0;
+  /// 0: no window, no cap.
+  int64_t window = 0;
+  double softCap = 0;
+  /// [rows, 1 or heads, keys or more], and [rows, 2]; or null.
+  const Tensor *bias = nullptr, *ranges = nullptr;
+};
 
 /// query [rows, heads, D], key and value [keys, KV heads, D]
 /// → [rows, heads, D].
 Tensor sdpa(const Tensor &query, const Tensor &key, const Tensor &value,
-            int64_t position, double scale, bool causal, Precision precision);
+            const SdpaParameters &parameters, Precision precision);
 
 double silu(double x);
 double gelu(double x);

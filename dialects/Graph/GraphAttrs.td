@@ -19,7 +19,8 @@ def Graph_LoweringConfigAttr : AttrDef<GraphDialect, "LoweringConfig"> {
   let description = [{
     `kind` names the lowering (`gemv`, `gemm`, `sdpa`, `rms_norm`, `embedding`, `heads`, `elementwise`).
     `workgroup` is the local size. `tile` is what one invocation computes (linear: rows, columns, K per step;
-    sdpa: queries per workgroup, lanes per query, keys per block). `splits` is the number of workgroups that share
+    sdpa: queries per workgroup, queries per invocation, invocations that share these, keys per block, invocations
+    that share a value). `splits` is the number of workgroups that share
     one result (K splits, key splits). `arithmetic` is the type in which a linear multiplies weights and activations
     (`f32`, `f16`, `i8`), `reduction` how the invocations of a workgroup add their sums (`workgroup` memory or
     `subgroup` operations). `accumulators` and `registers` are the estimate that the choice rests on, in 32-bit

@@ -321,17 +321,20 @@ def Graph_SelectRowsOp : Graph_Op<"select_rows", [Pure]> {
 }
 
 def Graph_CausalMaskOp : Graph_Op<"causal_mask", [Pure, AllTypesMatch<["input", "result"]>]> {
-  let summary = "y[.., t, j] = x[.., t, j] where j <= position + t, else -inf";
+  let summary = "y[.., t, j] = x[.., t, j] where j <= position + t, and of the last `window` such keys, else -inf";
   let description = [{
+    With a `window` other than 0, keys up to position + t - window are hidden too (sliding window).
+
     - causal_mask_c1: the rank is at least 2
+    - causal_mask_c2: the window is not negative
 
     ```mlir
-    %y = graph.causal_mask %x, %position : tensor<2x4x?x?xf32>
+    %y = graph.causal_mask %x, %position window 512 : tensor<2x4x?x?xf32>
     ```
   }];
-  let arguments = (ins Graph_Tensor:$input, Graph_Scalar:$position);
+  let arguments = (ins Graph_Tensor:$input, Graph_Scalar:$position, DefaultValuedAttr<I64Attr, "0">:$window);
   let results = (outs Graph_Tensor:$result);
-  let assemblyFormat = "$input `,` $position attr-dict `:` type($input)";
+  let assemblyFormat = "$input `,` $position (`window` $window^)? attr-dict `:` type($input)";
   let hasVerifier = 1;
 }
 
@@ -436,29 +439,41 @@ def Graph_QuantizedEmbeddingOp : Graph_Op<"quantized_embedding", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Graph_SdpaOp : Graph_Op<"sdpa", [Pure]> {
-  let summary = "softmax(scale * query key^T, keys after position + t hidden) value; query head h reads KV head h / group";
+def Graph_SdpaOp : Graph_Op<"sdpa", [Pure, AttrSizedOperandSegments]> {
+  let summary = "softmax(scale * query key^T, hidden keys left out) value; query head h reads KV head h / group";
   let description = [{
     query [rows, heads, head dimension], key and value [keys, KV heads, head dimension], result [rows, heads, head dimension].
-    With `causal`, row t sees keys 0 … position + t; otherwise every key is visible. A row that sees no key gives zeros.
+    With `causal`, row t sees keys 0 … position + t, with a `window` other than 0 the last `window` of them. Row t sees keys
+    ranges[t, 0] … ranges[t, 1] - 1 only when there are `ranges` (sequences of different lengths behind one another).
+    With a `soft_cap` c other than 0, a scaled score s becomes c tanh(s / c). bias[t, h, j] is added to the score of key j
+    after that; below -1e38 it hides the key. A row that sees no key gives zeros.
 
     - sdpa_c1: query, key and value have rank 3, key and value the same shape
     - sdpa_c2: all have the same head dimension
     - sdpa_c3: the heads are a multiple of the KV heads (group = heads / KV heads)
     - sdpa_c4: the result has the query's shape
     - sdpa_c5: scale is finite
-    - sdpa_c6: a causal op has a position
+    - sdpa_c6: a causal op must have a position
+    - sdpa_c7: the bias is [rows, 1 or heads, keys or more], its last dimension static
+    - sdpa_c8: the ranges are [rows, 2]
+    - sdpa_c9: the window is not negative, and 0 when the op is not causal
+    - sdpa_c10: soft_cap is finite and not negative
 
     ```mlir
     %y = graph.sdpa %q, %k, %v, %position scale 0.125 causal : tensor<?x4x64xf32>, tensor<?x2x64xf32>, tensor<?x2x64xf32>
       -> tensor<?x4x64xf32>
+    %z = graph.sdpa %q, %k, %v bias %b : tensor<?x1x384xf32> ranges %r : tensor<?x2xi32> scale 0.125 soft_cap 50.0
+      : tensor<?x4x64xf32>, tensor<?x2x64xf32>, tensor<?x2x64xf32> -> tensor<?x4x64xf32>
     ```
   }];
   let arguments = (ins Graph_Tensor:$query, Graph_Tensor:$key, Graph_Tensor:$value,
-    Optional<Graph_Scalar>:$position, F32Attr:$scale, UnitAttr:$causal);
+    Optional<Graph_Scalar>:$position, Optional<Graph_Tensor>:$bias, Optional<Graph_IndexTensor>:$ranges,
+    F32Attr:$scale, UnitAttr:$causal, DefaultValuedAttr<I64Attr, "0">:$window,
+    DefaultValuedAttr<F32Attr, "0.0f">:$soft_cap);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = [{
-    $query `,` $key `,` $value (`,` $position^)? `scale` $scale (`causal` $causal^)? attr-dict
+    $query `,` $key `,` $value (`,` $position^)? (`bias` $bias^ `:` type($bias))? (`ranges` $ranges^ `:` type($ranges))?
+    `scale` $scale (`causal` $causal^)? (`window` $window^)? (`soft_cap` $soft_cap^)? attr-dict
     `:` type($query) `,` type($key) `,` type($value) `->` type($result)
   }];
   let hasVerifier = 1;

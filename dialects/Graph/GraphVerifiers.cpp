@@ -355,6 +355,9 @@ LogicalResult CausalMaskOp::verify() {
   if (shapeOf(getInput()).size() < 2)
     return emitOpError("causal_mask_c1: the rank must be at least 2, got ")
            << getType();
+  if (static_cast<int64_t>(getWindow()) < 0)
+    return emitOpError("causal_mask_c2: the window must not be negative, got ")
+           << static_cast<int64_t>(getWindow());
   return success();
 }
 
@@ -431,6 +434,20 @@ LogicalResult QuantizedEmbeddingOp::verify() {
                          typeOf(getResult()), "quantized_embedding_c1");
 }
 
+static LogicalResult verifyBias(SdpaOp op) {
+  ArrayRef<int64_t> query = shapeOf(op.getQuery()), key = shapeOf(op.getKey());
+  ArrayRef<int64_t> bias = shapeOf(op.getBias());
+  bool fits = bias.size() == 3 && bias[0] == query[0] &&
+              (bias[1] == 1 || bias[1] == query[1]) &&
+              !ShapedType::isDynamic(bias[2]) &&
+              (ShapedType::isDynamic(key[0]) || bias[2] >= key[0]);
+  if (!fits)
+    return op.emitOpError("sdpa_c7: the bias must be [rows, 1 or heads, keys "
+                          "or more], the last static, got ")
+           << op.getBias().getType();
+  return success();
+}
+
 LogicalResult SdpaOp::verify() {
   ArrayRef<int64_t> query = shapeOf(getQuery()), key = shapeOf(getKey());
   if (query.size() != 3 || key.size() != 3 || shapeOf(getValue()) != key)
@@ -452,6 +469,20 @@ LogicalResult SdpaOp::verify() {
     return emitOpError("sdpa_c5: scale must be finite, got ") << getScaleAttr();
   if (getCausal() && !getPosition())
     return emitOpError("sdpa_c6: a causal op must have a position");
+  if (getBias() && failed(verifyBias(*this)))
+    return failure();
+  if (getRanges() && shapeOf(getRanges()) != ArrayRef<int64_t>({query[0], 2}))
+    return emitOpError("sdpa_c8: the ranges must be [rows, 2], got ")
+           << getRanges().getType();
+  auto window = static_cast<int64_t>(getWindow());
+  if (window < 0 || (window != 0 && !getCausal()))
+    return emitOpError("sdpa_c9: the window must not be negative, and 0 when "
+                       "the op is not causal, got ")
+           << window;
+  if (!getSoftCap().isFinite() || getSoftCap().isNegative())
+    return emitOpError("sdpa_c10: soft_cap must be finite and not negative, "
+                       "got ")
+           << getSoftCapAttr();
   return success();
 }
 

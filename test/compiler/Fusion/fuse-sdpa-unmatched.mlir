@@ -75,3 +75,17 @@ func.func @values_of_another_head_dimension(%q: tensor<4x?x16xf32>, %v: tensor<4
   %y = graph.matmul %p, %v : tensor<4x?x?xf32>, tensor<4x?x8xf32> -> tensor<4x?x8xf32>
   return %y : tensor<4x?x8xf32>
 }
+
+// A mask before the cap hides nothing: -inf becomes -50.
+// CHECK-LABEL: @mask_before_the_cap
+func.func @mask_before_the_cap(%q: tensor<4x?x16xf32>, %v: tensor<4x?x16xf32>, %position: tensor<i32>) -> tensor<4x?x16xf32> {
+  // CHECK: graph.softmax
+  %cap = graph.constant 50.0 : tensor<f32>
+  %s = graph.matmul %q, %q transpose_rhs : tensor<4x?x16xf32>, tensor<4x?x16xf32> -> tensor<4x?x?xf32>
+  %t = graph.causal_mask %s, %position : tensor<4x?x?xf32>
+  %u = graph.tanh %t : tensor<4x?x?xf32>
+  %w = graph.mul %u, %cap : tensor<4x?x?xf32>, tensor<f32> -> tensor<4x?x?xf32>
+  %p = graph.softmax %w : tensor<4x?x?xf32>
+  %y = graph.matmul %p, %v : tensor<4x?x?xf32>, tensor<4x?x16xf32> -> tensor<4x?x16xf32>
+  return %y : tensor<4x?x16xf32>
+}

@@ -117,3 +117,33 @@ func.func @scaled_values(%q: tensor<?x4x16xf32>, %v: tensor<?x4x16xf32>) -> tens
   %y = graph.matmul %p, %v1 : tensor<4x?x?xf32>, tensor<4x?x16xf32> -> tensor<4x?x16xf32>
   return %y : tensor<4x?x16xf32>
 }
+
+// Gemma 2: scores of scale 1/8, capped to 50, in a sliding window.
+// CHECK-LABEL: @soft_cap_and_window
+func.func @soft_cap_and_window(%q: tensor<4x?x16xf32>, %v: tensor<4x?x16xf32>, %position: tensor<i32>) -> tensor<4x?x16xf32> {
+  // CHECK: graph.sdpa %{{.*}}, %{{.*}}, %{{.*}}, %arg2 scale 1.250000e-01 causal window 32 soft_cap 5.000000e+01
+  %scale = graph.constant 0.125 : tensor<f32>
+  %cap = graph.constant 50.0 : tensor<f32>
+  %s = graph.matmul %q, %q transpose_rhs : tensor<4x?x16xf32>, tensor<4x?x16xf32> -> tensor<4x?x?xf32>
+  %s0 = graph.mul %s, %scale : tensor<4x?x?xf32>, tensor<f32> -> tensor<4x?x?xf32>
+  %s1 = graph.div %s0, %cap : tensor<4x?x?xf32>, tensor<f32> -> tensor<4x?x?xf32>
+  %s2 = graph.tanh %s1 : tensor<4x?x?xf32>
+  %s3 = graph.mul %s2, %cap : tensor<4x?x?xf32>, tensor<f32> -> tensor<4x?x?xf32>
+  %s4 = graph.causal_mask %s3, %position window 32 : tensor<4x?x?xf32>
+  %p = graph.softmax %s4 : tensor<4x?x?xf32>
+  %y = graph.matmul %p, %v : tensor<4x?x?xf32>, tensor<4x?x16xf32> -> tensor<4x?x16xf32>
+  return %y : tensor<4x?x16xf32>
+}
+
+// CHECK-LABEL: @mask_for_all_heads
+func.func @mask_for_all_heads(%q: tensor<4x3x16xf32>, %v: tensor<4x5x16xf32>, %mask: tensor<3x5xf32>) -> tensor<4x3x16xf32> {
+  // CHECK: %[[BIAS:.+]] = graph.reshape %arg2 : tensor<3x5xf32> -> tensor<3x1x5xf32>
+  // CHECK: graph.sdpa %{{.*}}, %{{.*}}, %{{.*}} bias %[[BIAS]] : tensor<3x1x5xf32> scale 5.000000e-01
+  %half = graph.constant 0.5 : tensor<f32>
+  %s = graph.matmul %q, %v transpose_rhs : tensor<4x3x16xf32>, tensor<4x5x16xf32> -> tensor<4x3x5xf32>
+  %s1 = graph.mul %s, %half : tensor<4x3x5xf32>, tensor<f32> -> tensor<4x3x5xf32>
+  %s2 = graph.add %s1, %mask : tensor<4x3x5xf32>, tensor<3x5xf32> -> tensor<4x3x5xf32>
+  %p = graph.softmax %s2 : tensor<4x3x5xf32>
+  %y = graph.matmul %p, %v : tensor<4x3x5xf32>, tensor<4x5x16xf32> -> tensor<4x3x16xf32>
+  return %y : tensor<4x3x16xf32>
+}

@@ -100,6 +100,13 @@ func.func @mask(%x: tensor<?xf32>, %p: tensor<i32>) {
 }
 
 // -----
+func.func @causal_mask_window(%x: tensor<?x?xf32>, %p: tensor<i32>) {
+  // expected-error@+1 {{causal_mask_c2: the window must not be negative, got -1}}
+  %0 = graph.causal_mask %x, %p window -1 : tensor<?x?xf32>
+  return
+}
+
+// -----
 func.func @no_state(%x: tensor<?x2x64xf32>, %p: tensor<i32>) {
   // expected-error@+1 {{kv_append_c1: names no state of rank 3: @s}}
   %0 = graph.kv_append @s, %x, %p : tensor<?x2x64xf32> -> tensor<?x2x64xf32>
@@ -182,6 +189,41 @@ func.func @sdpa_scale(%q: tensor<?x4x8xf32>, %k: tensor<?x2x8xf32>) {
 func.func @sdpa_position(%q: tensor<?x4x8xf32>, %k: tensor<?x2x8xf32>) {
   // expected-error@+1 {{sdpa_c6: a causal op must have a position}}
   %0 = graph.sdpa %q, %k, %k scale 1.0 causal : tensor<?x4x8xf32>, tensor<?x2x8xf32>, tensor<?x2x8xf32> -> tensor<?x4x8xf32>
+  return
+}
+
+// -----
+func.func @sdpa_bias_heads(%q: tensor<?x4x8xf32>, %k: tensor<?x2x8xf32>, %b: tensor<?x2x8xf32>) {
+  // expected-error@+1 {{sdpa_c7: the bias must be [rows, 1 or heads, keys or more]}}
+  %0 = graph.sdpa %q, %k, %k bias %b : tensor<?x2x8xf32> scale 1.0 : tensor<?x4x8xf32>, tensor<?x2x8xf32>, tensor<?x2x8xf32> -> tensor<?x4x8xf32>
+  return
+}
+
+// -----
+func.func @sdpa_bias_keys(%q: tensor<?x4x8xf32>, %k: tensor<?x2x8xf32>, %b: tensor<?x4x?xf32>) {
+  // expected-error@+1 {{sdpa_c7: the bias must be [rows, 1 or heads, keys or more]}}
+  %0 = graph.sdpa %q, %k, %k bias %b : tensor<?x4x?xf32> scale 1.0 : tensor<?x4x8xf32>, tensor<?x2x8xf32>, tensor<?x2x8xf32> -> tensor<?x4x8xf32>
+  return
+}
+
+// -----
+func.func @sdpa_ranges(%q: tensor<?x4x8xf32>, %k: tensor<?x2x8xf32>, %r: tensor<?x3xi32>) {
+  // expected-error@+1 {{sdpa_c8: the ranges must be [rows, 2]}}
+  %0 = graph.sdpa %q, %k, %k ranges %r : tensor<?x3xi32> scale 1.0 : tensor<?x4x8xf32>, tensor<?x2x8xf32>, tensor<?x2x8xf32> -> tensor<?x4x8xf32>
+  return
+}
+
+// -----
+func.func @sdpa_window(%q: tensor<?x4x8xf32>, %k: tensor<?x2x8xf32>) {
+  // expected-error@+1 {{sdpa_c9: the window must not be negative, and 0 when the op is not causal, got 4}}
+  %0 = graph.sdpa %q, %k, %k scale 1.0 window 4 : tensor<?x4x8xf32>, tensor<?x2x8xf32>, tensor<?x2x8xf32> -> tensor<?x4x8xf32>
+  return
+}
+
+// -----
+func.func @sdpa_soft_cap(%q: tensor<?x4x8xf32>, %k: tensor<?x2x8xf32>) {
+  // expected-error@+1 {{sdpa_c10: soft_cap must be finite and not negative}}
+  %0 = graph.sdpa %q, %k, %k scale 1.0 soft_cap -2.0 : tensor<?x4x8xf32>, tensor<?x2x8xf32>, tensor<?x2x8xf32> -> tensor<?x4x8xf32>
   return
 }
 

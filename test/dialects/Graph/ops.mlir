@@ -82,7 +82,7 @@ func.func @views(%x: tensor<?x512xf32>, %first: tensor<i32>) {
 
 // CHECK-LABEL: @attention
 func.func @attention(%q: tensor<?x4x64xf32>, %k: tensor<?x2x64xf32>, %scores: tensor<2x2x?x?xf32>, %factors: tensor<32xf32>,
-                     %position: tensor<i32>) {
+                     %position: tensor<i32>, %bias: tensor<?x1x384xf32>, %ranges: tensor<?x2xi32>) {
   // CHECK: graph.rotary %{{.*}}, %{{.*}} pairs half base 1.000000e+04 dim 64 : tensor<?x4x64xf32> -> tensor<?x4x64xf32>
   %0 = graph.rotary %q, %position pairs half base 1.0e4 dim 64 : tensor<?x4x64xf32> -> tensor<?x4x64xf32>
   // CHECK: graph.rotary %{{.*}}, %{{.*}} factors %{{.*}} : tensor<32xf32> pairs adjacent base 5.000000e+05 dim 64
@@ -101,6 +101,15 @@ func.func @attention(%q: tensor<?x4x64xf32>, %k: tensor<?x2x64xf32>, %scores: te
       : tensor<?x4x64xf32>, tensor<?x2x64xf32>, tensor<?x2x64xf32> -> tensor<?x4x64xf32>
   // CHECK: graph.sdpa %{{.*}}, %{{.*}}, %{{.*}} scale 1.250000e-01 : tensor<?x4x64xf32>
   %6 = graph.sdpa %q, %2, %2 scale 0.125 : tensor<?x4x64xf32>, tensor<?x2x64xf32>, tensor<?x2x64xf32> -> tensor<?x4x64xf32>
+  // CHECK: graph.sdpa %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} : tensor<?x1x384xf32> ranges %{{.*}} : tensor<?x2xi32>
+  // CHECK-SAME: scale 1.250000e-01 soft_cap 5.000000e+01 : tensor<?x4x64xf32>
+  %7 = graph.sdpa %q, %2, %2 bias %bias : tensor<?x1x384xf32> ranges %ranges : tensor<?x2xi32> scale 0.125 soft_cap 50.0
+      : tensor<?x4x64xf32>, tensor<?x2x64xf32>, tensor<?x2x64xf32> -> tensor<?x4x64xf32>
+  // CHECK: graph.sdpa %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} scale 1.250000e-01 causal window 512 : tensor<?x4x64xf32>
+  %8 = graph.sdpa %q, %2, %2, %position scale 0.125 causal window 512
+      : tensor<?x4x64xf32>, tensor<?x2x64xf32>, tensor<?x2x64xf32> -> tensor<?x4x64xf32>
+  // CHECK: graph.causal_mask %{{.*}}, %{{.*}} window 512 : tensor<2x2x?x?xf32>
+  %9 = graph.causal_mask %scores, %position window 512 : tensor<2x2x?x?xf32>
   return
 }
 

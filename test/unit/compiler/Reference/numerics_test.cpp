@@ -24,6 +24,7 @@ using llmc::reference::Precision;
 using llmc::reference::rmsNorm;
 using llmc::reference::rotary;
 using llmc::reference::sdpa;
+using llmc::reference::SdpaParameters;
 using llmc::reference::silu;
 using llmc::reference::slice;
 using llmc::reference::softmax;
@@ -136,7 +137,7 @@ TEST(NumericsTest, SdpaReadsTheKvHeadOfTheGroup) {
     Tensor value({1, 2, dim});
     for (int64_t i = 0; i < 2 * dim; ++i)
       value.values[i] = static_cast<double>(10 * (i / dim) + i % dim + 1);
-    Tensor y = sdpa(query, key, value, 0, 1, false, Precision::Double);
+    Tensor y = sdpa(query, key, value, {}, Precision::Double);
     for (int64_t i = 0; i < 3 * 4 * dim; ++i)
       EXPECT_EQ(y.values[i], 10 * (i / dim % 4 / 2) + i % dim + 1);
   }
@@ -145,8 +146,49 @@ TEST(NumericsTest, SdpaReadsTheKvHeadOfTheGroup) {
 TEST(NumericsTest, SdpaHidesLaterKeys) {
   Tensor query({2, 1, 2}), key({4, 1, 2}), value = counting({4, 1, 2});
   // Row t of position 1 sees keys 0 … 1 + t; all scores are equal.
-  expectNear(sdpa(query, key, value, 1, 1, true, Precision::Double),
+  SdpaParameters parameters;
+  parameters.causal = true;
+  parameters.position = 1;
+  expectNear(sdpa(query, key, value, parameters, Precision::Double),
              {2, 3, 3, 4}, 1e-12);
+  // Of which a window of 1 leaves the last.
+  parameters.window = 1;
+  expectNear(sdpa(query, key, value, parameters, Precision::Double),
+             {3, 4, 5, 6}, 1e-12);
+}
+
+// Sequences of one and three rows behind one another, and a row of neither.
+TEST(NumericsTest, SdpaSeesTheRangeOfItsRow) {
+  Tensor query({5, 1, 1}), key({4, 1, 1}), value = counting({4, 1, 1});
+  Tensor ranges({5, 2}, {0, 1, 1, 4, 1, 4, 1, 4, 4, 4});
+  SdpaParameters parameters;
+  parameters.ranges = &ranges;
+  expectNear(sdpa(query, key, value, parameters, Precision::Double),
+             {1, 3, 3, 3, 0}, 1e-12);
+}
+
+// A mask that hides all keys, none, all but the third.
+TEST(NumericsTest, SdpaAddsTheBias) {
+  Tensor query({3, 1, 4}), key = counting({4, 1, 4}), value({4, 1, 4});
+  for (size_t i = 0; i < value.values.size(); ++i)
+    value.values[i] = static_cast<double>(i / 4 + 1);
+  Tensor bias({3, 1, 4}, {-kInfinity, -kInfinity, -kInfinity, -kInfinity, 0, 0,
+                          0, 0, -kInfinity, -kInfinity, 0, -kInfinity});
+  SdpaParameters parameters;
+  parameters.bias = &bias;
+  Tensor y = sdpa(query, key, value, parameters, Precision::Double);
+  expectNear(y, {0, 0, 0, 0, 2.5, 2.5, 2.5, 2.5, 3, 3, 3, 3}, 1e-12);
+}
+
+// Scores 0 and 100 capped to 2 tanh(50) = 2.
+TEST(NumericsTest, SdpaCapsScores) {
+  Tensor query({1, 1, 1}, {10}), key({2, 1, 1}, {0, 10});
+  Tensor value({2, 1, 1}, {0, 1});
+  SdpaParameters parameters;
+  parameters.softCap = 2;
+  double weight = std::exp(2.0) / (1 + std::exp(2.0));
+  expectNear(sdpa(query, key, value, parameters, Precision::Double), {weight},
+             1e-12);
 }
 
 TEST(NumericsTest, SdpaOfLargeScores) {
@@ -155,15 +197,17 @@ TEST(NumericsTest, SdpaOfLargeScores) {
   std::fill(key.values.begin(), key.values.end(), 30.0);
   for (size_t i = 0; i < value.values.size(); ++i)
     value.values[i] = static_cast<double>(i / 128);
-  EXPECT_NEAR(
-      sdpa(query, key, value, 0, 1 / std::sqrt(128.0), false, Precision::Single)
-          .values[0],
-      2.0, 1e-6);
+  SdpaParameters parameters;
+  parameters.scale = 1 / std::sqrt(128.0);
+  Tensor y = sdpa(query, key, value, parameters, Precision::Single);
+  EXPECT_NEAR(y.values[0], 2.0, 1e-6);
 }
 
 TEST(NumericsTest, CausalMaskCountsFromThePosition) {
-  Tensor y = causalMask(counting({1, 2, 3}), 1);
+  Tensor y = causalMask(counting({1, 2, 3}), 1, 0);
   EXPECT_THAT(y.values, ElementsAre(1, 2, -kInfinity, 4, 5, 6));
+  y = causalMask(counting({1, 2, 3}), 1, 2);
+  EXPECT_THAT(y.values, ElementsAre(1, 2, -kInfinity, -kInfinity, 5, 6));
 }
 
 TEST(NumericsTest, MatmulBroadcastsLeadingDimensions) {
