@@ -29,25 +29,28 @@ int64_t gemvRegisters(const LinearShape &shape, const LinearTile &tile) {
 }
 
 std::optional<LinearTile> selectGemv(const LinearShape &shape,
-                                     const DeviceLimits &device) {
+                                     const DeviceLimits &device,
+                                     const GemvStrategy &strategy) {
   // 64 lanes: 16 shares of k for each of a tile's four quads. Fewer when there
   // are fewer groups to share.
-  constexpr int64_t kMostLanes = 64, kFewestLanes = 16;
+  constexpr int64_t kFewestLanes = 16;
   if (device.maxInvocations < kFewestLanes)
     return std::nullopt;
   int64_t paddedColumns = ceilDiv(shape.K, 4) * 4;
   int64_t groups = paddedColumns / groupColumns(shape.format, paddedColumns);
-  int64_t lanes = powerOfTwoAtMost(std::min(kMostLanes, device.maxInvocations));
+  int64_t lanes =
+      powerOfTwoAtMost(std::min(strategy.maxLanes, device.maxInvocations));
   while (lanes > kFewestLanes && lanes / kQuadsPerTile > groups)
     lanes /= 2;
 
   std::optional<LinearTile> best;
   for (int64_t rows : {1, 2, 4, 8}) {
-    if (rows > 1 && rows / 2 >= shape.rows)
+    if (rows > 1 && (rows / 2 >= shape.rows || rows > strategy.maxRows))
       break;
     // 32 k for few rows, so that loads are in flight; less for many, so that
     // the body stays short.
-    int64_t kLimit = std::min({int64_t{32}, 64 / rows, device.maxUnroll});
+    int64_t kLimit = std::min(
+        {strategy.maxStep, 2 * strategy.maxStep / rows, device.maxUnroll});
     LinearTile tile{true, {lanes, 1, 1}, rows, 4, selectKStep(shape, kLimit), 0,
                     0};
     tile.accumulators = accumulatorsOf(shape, rows, 4);

@@ -49,8 +49,9 @@ int64_t powerOfTwoAtMost(int64_t limit) {
 }
 
 std::optional<LinearTile> selectLinearTile(const LinearShape &shape,
-                                           const DeviceLimits &device) {
-  return shape.rows <= kMaxGemvRows ? selectGemv(shape, device)
+                                           const DeviceLimits &device,
+                                           const FamilyStrategy &strategy) {
+  return shape.rows <= kMaxGemvRows ? selectGemv(shape, device, strategy.gemv)
                                     : selectGemm(shape, device);
 }
 

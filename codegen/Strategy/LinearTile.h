@@ -8,6 +8,7 @@
 
 #include "codegen/Lowering/GemvScaling.h"
 #include "codegen/Lowering/WeightLayout.h"
+#include "codegen/Strategy/FamilyStrategy.h"
 
 #include <cstdint>
 #include <optional>
@@ -51,14 +52,16 @@ int64_t gemmRegisters(const LinearShape &shape, const LinearTile &tile);
 
 /// The best tile of the kernel, or nothing when none fits the device's limits.
 std::optional<LinearTile> selectGemv(const LinearShape &shape,
-                                     const DeviceLimits &device);
+                                     const DeviceLimits &device,
+                                     const GemvStrategy &strategy);
 std::optional<LinearTile> selectGemm(const LinearShape &shape,
                                      const DeviceLimits &device);
 
 /// GEMV for up to eight rows, else GEMM; nothing when no tile fits the device's
 /// limits.
 std::optional<LinearTile> selectLinearTile(const LinearShape &shape,
-                                           const DeviceLimits &device);
+                                           const DeviceLimits &device,
+                                           const FamilyStrategy &strategy);
 
 // What both models rest on.
 

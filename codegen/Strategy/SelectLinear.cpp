@@ -41,17 +41,24 @@ FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input) {
                     layout->columns,
                     static_cast<int64_t>(linears.size()),
                     hasNorm};
+  FamilyStrategy strategy = getFamilyStrategy(input.device);
   std::optional<LinearTile> tile =
-      selectLinearTile(shape, limitsOf(input.device));
+      selectLinearTile(shape, limitsOf(input.device), strategy);
   if (!tile)
     return region.emitOpError("has a linear for which no workgroup fits the ")
            << input.device.getMaxInvocations() << " invocations of device '"
            << input.device.getName() << "'";
   MLIRContext *context = region.getContext();
+  SmallVector<int64_t> sizes = {tile->rows, tile->columns, tile->kStep};
+  if (tile->isGemv)
+    return graph::LoweringConfigAttr::get(
+        context, StringAttr::get(context, "gemv"), tile->workgroup, sizes,
+        /*splits=*/1, tile->accumulators, tile->registers,
+        strategy.gemv.arithmetic, strategy.gemv.reduction,
+        strategy.gemv.decode);
   return graph::LoweringConfigAttr::get(
-      context, StringAttr::get(context, tile->isGemv ? "gemv" : "gemm"),
-      tile->workgroup, {tile->rows, tile->columns, tile->kStep}, /*splits=*/1,
-      tile->accumulators, tile->registers);
+      context, StringAttr::get(context, "gemm"), tile->workgroup, sizes,
+      /*splits=*/1, tile->accumulators, tile->registers);
 }
 
 } // namespace llmc::codegen

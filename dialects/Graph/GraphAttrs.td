@@ -23,7 +23,8 @@ def Graph_LoweringConfigAttr : AttrDef<GraphDialect, "LoweringConfig"> {
     that share a value). `splits` is the number of workgroups that share
     one result (K splits, key splits). `arithmetic` is the type in which a linear multiplies weights and activations
     (`f32`, `f16`, `i8`), `reduction` how the invocations of a workgroup add their sums (`workgroup` memory or
-    `subgroup` operations). `accumulators` and `registers` are the estimate that the choice rests on, in 32-bit
+    `subgroup` operations), `decode` how weights of at most 8 bits become numbers (`convert` words: shift, mask and
+    convert; convert `bytes`; put the code into a float's mantissa under an `exponent`). `accumulators` and `registers` are the estimate that the choice rests on, in 32-bit
     registers per invocation.
   }];
   let parameters = (ins
@@ -34,19 +35,20 @@ def Graph_LoweringConfigAttr : AttrDef<GraphDialect, "LoweringConfig"> {
     DefaultValuedParameter<"int64_t", "0">:$accumulators,
     DefaultValuedParameter<"int64_t", "0">:$registers,
     StringRefParameter<"", "\"f32\"">:$arithmetic,
-    StringRefParameter<"", "\"workgroup\"">:$reduction);
+    StringRefParameter<"", "\"workgroup\"">:$reduction,
+    StringRefParameter<"", "\"convert\"">:$decode);
   let builders = [
     // A kernel in f32 that adds through workgroup memory, if it adds.
     AttrBuilder<(ins "::mlir::StringAttr":$kind, "::llvm::ArrayRef<int64_t>":$workgroup,
                      "::llvm::ArrayRef<int64_t>":$tile, "int64_t":$splits, "int64_t":$accumulators,
                      "int64_t":$registers),
     [{
-      return $_get($_ctxt, kind, workgroup, tile, splits, accumulators, registers, "f32", "workgroup");
+      return $_get($_ctxt, kind, workgroup, tile, splits, accumulators, registers, "f32", "workgroup", "convert");
     }]>
   ];
   let assemblyFormat = [{
     `<` $kind `,` `workgroup` `=` `[` $workgroup `]` `,` `tile` `=` `[` $tile `]`
-    `` custom<LoweringChoices>($splits, $accumulators, $registers, $arithmetic, $reduction) `>`
+    `` custom<LoweringChoices>($splits, $accumulators, $registers, $arithmetic, $reduction, $decode) `>`
   }];
 }
 

@@ -7,7 +7,6 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace llmc::graph {
@@ -33,36 +32,37 @@ static ParseResult parseLoweringChoices(mlir::AsmParser &parser,
                                         int64_t &splits, int64_t &accumulators,
                                         int64_t &registers,
                                         std::string &arithmetic,
-                                        std::string &reduction) {
+                                        std::string &reduction,
+                                        std::string &decode) {
   splits = 1;
   accumulators = registers = 0;
   arithmetic = "f32";
   reduction = "workgroup";
+  decode = "convert";
   while (succeeded(parser.parseOptionalComma())) {
     StringRef name;
     llvm::SMLoc loc = parser.getCurrentLocation();
     if (parser.parseKeyword(&name) || parser.parseEqual())
       return failure();
-    if (name == "arithmetic" || name == "reduction") {
-      bool isArithmetic = name == "arithmetic";
-      if (failed(
-              isArithmetic
-                  ? parseChoice(parser, name, {"f32", "f16", "i8"}, arithmetic)
-                  : parseChoice(parser, name, {"workgroup", "subgroup"},
-                                reduction)))
-        return failure();
-      continue;
-    }
-    int64_t *value = llvm::StringSwitch<int64_t *>(name)
-                         .Case("splits", &splits)
-                         .Case("accumulators", &accumulators)
-                         .Case("registers", &registers)
-                         .Default(nullptr);
-    if (!value)
+    ParseResult parsed = mlir::success();
+    if (name == "arithmetic")
+      parsed = parseChoice(parser, name, {"f32", "f16", "i8"}, arithmetic);
+    else if (name == "reduction")
+      parsed = parseChoice(parser, name, {"workgroup", "subgroup"}, reduction);
+    else if (name == "decode")
+      parsed =
+          parseChoice(parser, name, {"convert", "bytes", "exponent"}, decode);
+    else if (name == "splits")
+      parsed = parser.parseInteger(splits);
+    else if (name == "accumulators")
+      parsed = parser.parseInteger(accumulators);
+    else if (name == "registers")
+      parsed = parser.parseInteger(registers);
+    else
       return parser.emitError(loc, "expected splits, accumulators, registers, "
-                                   "arithmetic or reduction, found '")
+                                   "arithmetic, reduction or decode, found '")
              << name << "'";
-    if (parser.parseInteger(*value))
+    if (failed(parsed))
       return failure();
   }
   return mlir::success();
@@ -70,7 +70,8 @@ static ParseResult parseLoweringChoices(mlir::AsmParser &parser,
 
 static void printLoweringChoices(mlir::AsmPrinter &printer, int64_t splits,
                                  int64_t accumulators, int64_t registers,
-                                 StringRef arithmetic, StringRef reduction) {
+                                 StringRef arithmetic, StringRef reduction,
+                                 StringRef decode) {
   if (splits != 1)
     printer << ", splits = " << splits;
   if (accumulators != 0)
@@ -81,6 +82,8 @@ static void printLoweringChoices(mlir::AsmPrinter &printer, int64_t splits,
     printer << ", arithmetic = " << arithmetic;
   if (reduction != "workgroup")
     printer << ", reduction = " << reduction;
+  if (decode != "convert")
+    printer << ", decode = " << decode;
 }
 
 } // namespace llmc::graph

@@ -48,7 +48,7 @@ module attributes {target.device = #device} {
 
 // -----
 
-// expected-error @+1 {{expected splits, accumulators, registers, arithmetic or reduction, found 'threads'}}
+// expected-error @+1 {{expected splits, accumulators, registers, arithmetic, reduction or decode, found 'threads'}}
 module attributes {config = #graph.lowering_config<"gemv", workgroup = [64, 1, 1], tile = [1, 4, 32], threads = 4>} {
 }
 

@@ -22,13 +22,14 @@ LinearShape shape(WeightFormat format, int64_t rows, int64_t numLinears = 1) {
 TEST(LinearTile, fewRowsAreGemv) {
   for (int64_t rows : {1, 2, 5, 8}) {
     auto tile =
-        selectLinearTile(shape(WeightFormat::Q4_0, rows), device(64, 192));
+        selectLinearTile(shape(WeightFormat::Q4_0, rows), device(64, 192), {});
     ASSERT_TRUE(tile);
     EXPECT_TRUE(tile->isGemv);
     EXPECT_GE(tile->rows, rows);
     EXPECT_EQ(tile->columns, 4);
   }
-  auto tile = selectLinearTile(shape(WeightFormat::Q4_0, 9), device(64, 192));
+  auto tile =
+      selectLinearTile(shape(WeightFormat::Q4_0, 9), device(64, 192), {});
   ASSERT_TRUE(tile);
   EXPECT_FALSE(tile->isGemv);
 }
@@ -40,7 +41,7 @@ TEST(LinearTile, staysBelowTheRegisterCap) {
         for (WeightFormat format : {WeightFormat::F32, WeightFormat::Q8_0,
                                     WeightFormat::Q4_K, WeightFormat::Q6_K}) {
           auto tile = selectLinearTile(shape(format, rows, numLinears),
-                                       device(most / 2, most));
+                                       device(most / 2, most), {});
           ASSERT_TRUE(tile);
           EXPECT_EQ(tile->accumulators,
                     tile->rows * tile->columns * numLinears);
@@ -52,9 +53,10 @@ TEST(LinearTile, staysBelowTheRegisterCap) {
 }
 
 TEST(LinearTile, moreRegistersGiveLargerTiles) {
-  auto small = selectLinearTile(shape(WeightFormat::Q8_0, 512), device(32, 64));
+  auto small =
+      selectLinearTile(shape(WeightFormat::Q8_0, 512), device(32, 64), {});
   auto large =
-      selectLinearTile(shape(WeightFormat::Q8_0, 512), device(128, 256));
+      selectLinearTile(shape(WeightFormat::Q8_0, 512), device(128, 256), {});
   ASSERT_TRUE(small && large);
   EXPECT_GT(large->accumulators, small->accumulators);
 }
@@ -63,8 +65,8 @@ TEST(LinearTile, moreRegistersGiveLargerTiles) {
 TEST(LinearTile, enoughWorkgroupsForTheDevice) {
   DeviceLimits few = device(128, 256), many = few;
   many.computeUnits = 64;
-  auto large = selectLinearTile(shape(WeightFormat::Q8_0, 32), few);
-  auto small = selectLinearTile(shape(WeightFormat::Q8_0, 32), many);
+  auto large = selectLinearTile(shape(WeightFormat::Q8_0, 32), few, {});
+  auto small = selectLinearTile(shape(WeightFormat::Q8_0, 32), many, {});
   ASSERT_TRUE(large && small);
   int64_t groups = 2048 / (small->workgroup[0] * small->columns) * 32 /
                    (small->workgroup[1] * small->rows);
@@ -77,7 +79,7 @@ TEST(LinearTile, workgroupsAreNeverSquare) {
   for (int64_t subgroup : {4, 8, 16, 64})
     for (int64_t invocations : {32, 64, 128, 1024}) {
       DeviceLimits limits{32, 64, subgroup, invocations, 32768, 32, 4};
-      auto tile = selectLinearTile(shape(WeightFormat::F32, 1500), limits);
+      auto tile = selectLinearTile(shape(WeightFormat::F32, 1500), limits, {});
       ASSERT_TRUE(tile);
       EXPECT_LE(tile->workgroup[0] * tile->workgroup[1], invocations);
       EXPECT_FALSE(tile->workgroup[0] == 8 && tile->workgroup[1] == 8);
@@ -88,13 +90,13 @@ TEST(LinearTile, workgroupsAreNeverSquare) {
 TEST(LinearTile, stepsDivideGroups) {
   LinearShape odd = shape(WeightFormat::F32, 1);
   odd.K = 172;
-  auto tile = selectLinearTile(odd, device(64, 192));
+  auto tile = selectLinearTile(odd, device(64, 192), {});
   ASSERT_TRUE(tile);
   EXPECT_EQ(172 % tile->kStep, 0);
   for (int64_t maxUnroll : {4, 8, 16, 64}) {
     DeviceLimits limits = device(64, 192);
     limits.maxUnroll = maxUnroll;
-    tile = selectLinearTile(shape(WeightFormat::Q6_K, 1), limits);
+    tile = selectLinearTile(shape(WeightFormat::Q6_K, 1), limits, {});
     ASSERT_TRUE(tile);
     EXPECT_EQ(16 % tile->kStep, 0);
     EXPECT_LE(tile->kStep,
@@ -105,7 +107,7 @@ TEST(LinearTile, stepsDivideGroups) {
 TEST(LinearTile, reductionFitsWorkgroupMemory) {
   DeviceLimits limits = device(64, 192);
   limits.workgroupMemoryBytes = 4096;
-  auto tile = selectLinearTile(shape(WeightFormat::Q8_0, 8, 2), limits);
+  auto tile = selectLinearTile(shape(WeightFormat::Q8_0, 8, 2), limits, {});
   ASSERT_TRUE(tile);
   EXPECT_LE(tile->workgroup[0] * tile->rows * (16 * 2 + 4), 4096);
 }
@@ -113,7 +115,7 @@ TEST(LinearTile, reductionFitsWorkgroupMemory) {
 TEST(LinearTile, tooFewInvocations) {
   DeviceLimits limits = device(64, 192);
   limits.maxInvocations = 8;
-  EXPECT_FALSE(selectLinearTile(shape(WeightFormat::Q8_0, 1), limits));
+  EXPECT_FALSE(selectLinearTile(shape(WeightFormat::Q8_0, 1), limits, {}));
 }
 
 } // namespace

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CPUs that run shaders in software.
+
+#include "codegen/Strategy/FamilyStrategy.h"
+
+namespace llmc::codegen {
+
+FamilyStrategy getCpuStrategy(target::DeviceAttr device) {
+  (void)device;
+  return {};
+}
+
+} // namespace llmc::codegen

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the strategies of roots do differently from one family of devices to
+// the next. A family's file says why; limits and features are the device's.
+
+#ifndef LLMC_CODEGEN_STRATEGY_FAMILYSTRATEGY_H
+#define LLMC_CODEGEN_STRATEGY_FAMILYSTRATEGY_H
+
+#include "dialects/Target/Target.h"
+
+#include <cstdint>
+
+namespace llmc::codegen {
+
+/// How a family takes linears of few rows.
+struct GemvStrategy {
+  /// Of a lowering config.
+  StringRef arithmetic = "f32", reduction = "workgroup", decode = "convert";
+  /// The most rows of the input that a tile takes.
+  int64_t maxRows = 8;
+  /// The most k in the body of the loop, for one row of the input.
+  int64_t maxStep = 32;
+  /// The most invocations of a workgroup.
+  int64_t maxLanes = 64;
+  /// Whether two linears of one input are computed one after the other, with
+  /// the registers of one, instead of side by side.
+  bool linearsInTurn = false;
+};
+
+/// The choices of one family for one device.
+struct FamilyStrategy {
+  GemvStrategy gemv;
+};
+
+/// By the device's family.
+FamilyStrategy getFamilyStrategy(target::DeviceAttr device);
+
+FamilyStrategy getAdrenoStrategy(target::DeviceAttr device);
+FamilyStrategy getBifrostStrategy(target::DeviceAttr device);
+FamilyStrategy getValhallStrategy(target::DeviceAttr device);
+FamilyStrategy getCpuStrategy(target::DeviceAttr device);
+/// For devices of which nothing is known; Nvidia's too.
+FamilyStrategy getGenericStrategy(target::DeviceAttr device);
+
+} // namespace llmc::codegen
+
+#endif // LLMC_CODEGEN_STRATEGY_FAMILYSTRATEGY_H
