@@ -40,6 +40,32 @@ namespace spirv = mlir::spirv;
 
 namespace {
 
+/// Upstream's scf.for hands its results on in function variables that only the
+/// body stores to, so that the results of a loop without rounds would be
+/// undefined. Stores what the loop starts from before it.
+LogicalResult storeInitialValues(spirv::LoopOp loop) {
+  Block *latch = loop.getContinueBlock();
+  auto start = dyn_cast<spirv::BranchOp>(loop.getEntryBlock()->getTerminator());
+  if (!start)
+    return loop.emitOpError("does not start with a branch to its header");
+  SmallVector<Value> variables;
+  for (auto store : latch->getOps<spirv::StoreOp>()) {
+    auto variable = store.getPtr().getDefiningOp<spirv::VariableOp>();
+    if (variable && !loop->isAncestor(variable))
+      variables.push_back(variable);
+  }
+  // The first operand is the induction variable.
+  ValueRange initial = start.getTargetOperands().drop_front();
+  if (variables.size() != initial.size())
+    return loop.emitOpError("has ")
+           << variables.size() << " results, but starts from " << initial.size()
+           << " values";
+  OpBuilder builder(loop);
+  for (auto [variable, value] : llvm::zip_equal(variables, initial))
+    spirv::StoreOp::create(builder, loop.getLoc(), variable, value);
+  return success();
+}
+
 /// Converts the gpu.module in a module. Upstream's convert-gpu-to-spirv has no
 /// patterns for math.
 struct ConvertGpuModule final
@@ -68,6 +94,13 @@ struct ConvertGpuModule final
       if (failed(applyFullConversion(module, *target, std::move(patterns))))
         return signalPassFailure();
     }
+    auto result = getOperation().walk([](spirv::LoopOp loop) {
+      return succeeded(storeInitialValues(loop))
+                 ? mlir::WalkResult::advance()
+                 : mlir::WalkResult::interrupt();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
   }
 };
 
