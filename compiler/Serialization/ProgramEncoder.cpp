@@ -206,6 +206,7 @@ llvm::Error ProgramEncoder::addKernel(program::KernelOp kernel) {
     estimate.set_accumulators(static_cast<uint32_t>(config.getAccumulators()));
     estimate.set_registers(static_cast<uint32_t>(config.getRegisters()));
     estimate.set_splits(static_cast<uint32_t>(config.getSplits()));
+    estimate.set_arithmetic(config.getArithmetic().str());
   }
   return llvm::Error::success();
 }

@@ -3,6 +3,7 @@
 // llmc inspect: what is in a .llmc file, without any device.
 
 #include "tools/llmc/Commands.h"
+#include "tools/llmc/KernelFigures.h"
 #include "tools/llmc/Options.h"
 #include "tools/llmc/Summary.h"
 
@@ -11,6 +12,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 namespace llmc::tool {
 
@@ -82,8 +84,32 @@ void printMemory(const format::Manifest &manifest) {
   }
 }
 
-void printKernels(const format::Manifest &manifest) {
-  for (const format::Variant &variant : manifest.variants()) {
+void printFigures(const KernelFigures *figures) {
+  if (!figures) {
+    std::puts("    not measured");
+    return;
+  }
+  std::printf("    measured: registers %llu, occupancy %llu, spills %llu, "
+              "fills %llu, thread-local memory %llu bytes",
+              static_cast<unsigned long long>(figures->registers),
+              static_cast<unsigned long long>(figures->occupancy),
+              static_cast<unsigned long long>(figures->spills),
+              static_cast<unsigned long long>(figures->fills),
+              static_cast<unsigned long long>(figures->threadLocalBytes));
+  if (figures->instructionsPerMultiplyAdd)
+    std::printf(", %.2f instructions per multiply-add",
+                *figures->instructionsPerMultiplyAdd);
+  if (figures->weightBytesPerLoad)
+    std::printf(", %.3g bytes per load of weights",
+                *figures->weightBytesPerLoad);
+  std::puts("");
+}
+
+void printKernels(const format::Reader &reader,
+                  const KernelFiguresFile *figures) {
+  if (figures)
+    std::printf("measured with Mesa %s\n", figures->mesaVersion().c_str());
+  for (const format::Variant &variant : reader.manifest().variants()) {
     std::printf("target %s\n", variant.target().name().c_str());
     for (const format::Kernel &kernel : variant.kernels()) {
       const format::KernelEstimate &estimate = kernel.estimate();
@@ -96,6 +122,9 @@ void printKernels(const format::Manifest &manifest) {
                   estimate.accumulators(), estimate.registers(),
                   kernel.workgroup_memory_bytes(),
                   static_cast<unsigned long long>(kernel.code_size()));
+      if (figures)
+        printFigures(figures->find(variant.target().name(),
+                                   checksumText(codeChecksum(reader, kernel))));
     }
   }
 }
@@ -173,58 +202,84 @@ Status writeSpirv(const format::Reader &reader, const std::string &folder) {
   return okStatus();
 }
 
+/// What the command line asked to see.
+struct Selection {
+  std::string path, spirvFolder, figuresPath;
+  bool memory = false, kernels = false, program = false, json = false,
+       verify = false;
+};
+
+int report(const Status &status, int exitCode) {
+  std::fprintf(stderr, "llmc: %s\n", status.message().c_str());
+  return exitCode;
+}
+
+void printSelected(const format::Reader &reader, const Selection &selection,
+                   const KernelFiguresFile *figures) {
+  if (selection.json) {
+    std::printf("%s\n", toJson(reader, figures).c_str());
+    return;
+  }
+  if (selection.memory)
+    printMemory(reader.manifest());
+  if (selection.kernels)
+    printKernels(reader, figures);
+  if (selection.program)
+    printProgram(reader.manifest());
+  if (!selection.memory && !selection.kernels && !selection.program &&
+      selection.spirvFolder.empty())
+    printOverview(reader);
+}
+
+int inspect(const Selection &selection) {
+  auto reader = format::Reader::open(selection.path);
+  Status status = reader.status();
+  if (status.ok() && selection.verify)
+    status = (*reader)->verify();
+  if (!status.ok())
+    return report(status, kExitRefused);
+  std::optional<KernelFiguresFile> figures;
+  if (!selection.figuresPath.empty()) {
+    auto opened = KernelFiguresFile::open(selection.figuresPath);
+    if (!opened.ok())
+      return report(opened.status(), kExitRefused);
+    figures = std::move(*opened);
+  }
+  if (!selection.spirvFolder.empty()) {
+    status = writeSpirv(**reader, selection.spirvFolder);
+    if (!status.ok())
+      return report(status, kExitFailure);
+  }
+  printSelected(**reader, selection, figures ? &*figures : nullptr);
+  return kExitOk;
+}
+
 } // namespace
 
 int runInspect(const Arguments &arguments) {
-  std::string path, spirvFolder;
-  bool memory = false, kernels = false, program = false, json = false,
-       verify = false;
+  Selection selection;
   Options options("inspect FILE [--memory] [--kernels] [--program] "
-                  "[--spirv=DIR] [--json]",
+                  "[--stats=FILE] [--spirv=DIR] [--json]",
                   "Shows what is in a .llmc file; needs no device.");
-  options.positional("FILE", path, "a .llmc file");
-  options.flag("memory", memory, "all sections and buffers");
-  options.flag("kernels", kernels,
+  options.positional("FILE", selection.path, "a .llmc file");
+  options.flag("memory", selection.memory, "all sections and buffers");
+  options.flag("kernels", selection.kernels,
                "all kernels: workgroup, tile, accumulators, estimated "
                "registers (32-bit, per invocation)");
-  options.flag("program", program, "all entries, dispatches and barriers");
-  options.text("spirv", "DIR", spirvFolder,
+  options.text("stats", "FILE", selection.figuresPath,
+               "figures that shader-stats' report wrote with --json: shown "
+               "with --kernels and --json");
+  options.flag("program", selection.program,
+               "all entries, dispatches and barriers");
+  options.text("spirv", "DIR", selection.spirvFolder,
                "write each kernel to DIR/TARGET/KERNEL.spv");
-  options.flag("verify", verify, "check the checksums of all sections");
-  options.flag("json", json, "print everything as JSON");
+  options.flag("verify", selection.verify,
+               "check the checksums of all sections");
+  options.flag("json", selection.json, "print everything as JSON");
   if (auto outcome = options.parse(arguments);
       outcome != Options::Outcome::Ready)
     return outcome == Options::Outcome::Done ? kExitOk : kExitUsage;
-
-  auto reader = format::Reader::open(path);
-  Status status = reader.status();
-  if (status.ok() && verify)
-    status = (*reader)->verify();
-  if (!status.ok()) {
-    std::fprintf(stderr, "llmc: %s\n", status.message().c_str());
-    return kExitRefused;
-  }
-  const format::Manifest &manifest = (*reader)->manifest();
-  if (!spirvFolder.empty()) {
-    status = writeSpirv(**reader, spirvFolder);
-    if (!status.ok()) {
-      std::fprintf(stderr, "llmc: %s\n", status.message().c_str());
-      return kExitFailure;
-    }
-  }
-  if (json) {
-    std::printf("%s\n", toJson(**reader).c_str());
-    return kExitOk;
-  }
-  if (memory)
-    printMemory(manifest);
-  if (kernels)
-    printKernels(manifest);
-  if (program)
-    printProgram(manifest);
-  if (!memory && !kernels && !program && spirvFolder.empty())
-    printOverview(**reader);
-  return kExitOk;
+  return inspect(selection);
 }
 
 } // namespace llmc::tool

@@ -4,6 +4,8 @@
 
 #include "tools/llmc/Summary.h"
 
+#include "runtime/format/Checksum.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -70,7 +72,7 @@ Json toJson(const format::Port &port) {
           {"row_bytes", port.row_bytes()}};
 }
 
-Json toJson(const format::Kernel &kernel) {
+Json toJson(const format::Kernel &kernel, uint64_t checksum) {
   const format::KernelEstimate &estimate = kernel.estimate();
   return {{"name", kernel.name()},
           {"label", kernel.label()},
@@ -78,11 +80,28 @@ Json toJson(const format::Kernel &kernel) {
           {"workgroup", toArray(kernel.workgroup())},
           {"tile", toArray(estimate.tile())},
           {"splits", estimate.splits()},
+          {"arithmetic", estimate.arithmetic()},
           {"accumulators", estimate.accumulators()},
           {"registers", estimate.registers()},
           {"workgroup_memory_bytes", kernel.workgroup_memory_bytes()},
           {"num_bindings", kernel.num_bindings()},
-          {"code_size", kernel.code_size()}};
+          {"code_size", kernel.code_size()},
+          {"code_checksum", checksumText(checksum)}};
+}
+
+Json toJson(const std::optional<double> &number) {
+  return number ? Json(*number) : Json(nullptr);
+}
+
+Json toJson(const KernelFigures &figures) {
+  return {{"registers", figures.registers},
+          {"occupancy", figures.occupancy},
+          {"spills", figures.spills},
+          {"fills", figures.fills},
+          {"thread_local_bytes", figures.threadLocalBytes},
+          {"instructions_per_multiply_add",
+           toJson(figures.instructionsPerMultiplyAdd)},
+          {"weight_bytes_per_load", toJson(figures.weightBytesPerLoad)}};
 }
 
 Json toJson(const format::Command &command) {
@@ -118,7 +137,9 @@ Json toJson(const format::Entry &entry) {
   return json;
 }
 
-Json toJson(const format::Manifest &manifest, const format::Variant &variant) {
+Json toJson(const format::Reader &reader, const format::Variant &variant,
+            const KernelFiguresFile *figures) {
+  const format::Manifest &manifest = reader.manifest();
   static const char *const kKinds[] = {"unknown", "weights", "arena",
                                        "state",   "step",    "output"};
   VariantSummary summary = summarize(manifest, variant);
@@ -128,13 +149,25 @@ Json toJson(const format::Manifest &manifest, const format::Variant &variant) {
                {"arena_bytes", summary.arenaBytes},
                {"state_bytes", summary.stateBytes},
                {"buffers", Json::array()},
+               {"weights", Json::array()},
                {"kernels", Json::array()},
                {"entries", Json::array()}};
   for (const format::Buffer &buffer : variant.buffers())
     json["buffers"].push_back(
         {{"kind", kKinds[buffer.kind()]}, {"size", buffer.size()}});
-  for (const format::Kernel &kernel : variant.kernels())
-    json["kernels"].push_back(toJson(kernel));
+  for (const format::WeightPlacement &placement : variant.weights())
+    json["weights"].push_back({{"section", placement.section()},
+                               {"buffer", placement.buffer()},
+                               {"offset", placement.offset()}});
+  for (const format::Kernel &kernel : variant.kernels()) {
+    uint64_t checksum = codeChecksum(reader, kernel);
+    Json item = toJson(kernel, checksum);
+    if (const KernelFigures *found =
+            figures ? figures->find(summary.target, checksumText(checksum))
+                    : nullptr)
+      item["measured"] = toJson(*found);
+    json["kernels"].push_back(item);
+  }
   for (const format::Entry &entry : variant.entries())
     json["entries"].push_back(toJson(entry));
   return json;
@@ -172,7 +205,15 @@ VariantSummary summarize(const format::Manifest &manifest,
   return summary;
 }
 
-std::string toJson(const format::Reader &reader) {
+uint64_t codeChecksum(const format::Reader &reader,
+                      const format::Kernel &kernel) {
+  format::ByteSpan section = reader.section(kernel.code_section());
+  return format::checksum(section.data + kernel.code_offset(),
+                          kernel.code_size());
+}
+
+std::string toJson(const format::Reader &reader,
+                   const KernelFiguresFile *figures) {
   const format::Manifest &manifest = reader.manifest();
   const format::Model &model = manifest.model();
   Json json = {{"path", reader.path()},
@@ -194,7 +235,7 @@ std::string toJson(const format::Reader &reader) {
                                 {"offset", section.offset()},
                                 {"size", section.size()}});
   for (const format::Variant &variant : manifest.variants())
-    json["variants"].push_back(toJson(manifest, variant));
+    json["variants"].push_back(toJson(reader, variant, figures));
   // Names come from files and may hold any bytes.
   return json.dump(2, ' ', /*ensure_ascii=*/false,
                    Json::error_handler_t::replace);

@@ -6,6 +6,7 @@
 #define LLMC_TOOLS_LLMC_SUMMARY_H
 
 #include "runtime/format/Reader.h"
+#include "tools/llmc/KernelFigures.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -39,8 +40,14 @@ struct VariantSummary {
 VariantSummary summarize(const format::Manifest &manifest,
                          const format::Variant &variant);
 
+/// XXH3 of a kernel's code.
+uint64_t codeChecksum(const format::Reader &reader,
+                      const format::Kernel &kernel);
+
 /// The manifest and the summaries as JSON, without the tokenizer's lists.
-std::string toJson(const format::Reader &reader);
+/// |figures| may be null; else its kernels get the member "measured".
+std::string toJson(const format::Reader &reader,
+                   const KernelFiguresFile *figures);
 
 } // namespace llmc::tool
 

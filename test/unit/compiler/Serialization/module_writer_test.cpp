@@ -63,7 +63,7 @@ protected:
         graph.weight @other : tensor<4x8x!graph.encoded<f32>> from [#graph.source<file = 0, offset = LAST, rows = 4>]
         graph.weight @unused : tensor<1x8x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 0, rows = 1>]
         program.kernel @a "linear" workgroup [32, 1, 1] bindings 3 workgroup_memory 256
-          config #graph.lowering_config<"gemv", workgroup = [32, 1, 1], tile = [1, 4, 8], splits = 2, accumulators = 4, registers = 20>
+          config #graph.lowering_config<"gemv", workgroup = [32, 1, 1], tile = [1, 4, 8], splits = 2, accumulators = 4, registers = 20, arithmetic = f16>
           spirv [119734787, 65536, 1, 2, 3]
         program.kernel @b "linear" workgroup [32, 1, 1] bindings 3 workgroup_memory 256 spirv [119734787, 65536, 1, 2, 3]
         program.kernel @c "copy" workgroup [64, 2, 1] bindings 2 workgroup_memory 0 spirv [119734787, 65536, 1, 2, 4, 5]
@@ -197,6 +197,7 @@ TEST_F(ModuleWriterTest, EqualKernelsAreOne) {
   EXPECT_EQ(a.estimate().accumulators(), 4u);
   EXPECT_EQ(a.estimate().registers(), 20u);
   EXPECT_EQ(a.estimate().splits(), 2u);
+  EXPECT_EQ(a.estimate().arithmetic(), "f16");
   const auto &commands = variant.entries(0).commands();
   ASSERT_EQ(commands.size(), 5);
   EXPECT_TRUE(commands[0].has_barrier());
