@@ -6,7 +6,6 @@ import concurrent.futures
 import hashlib
 import json
 import os
-import queue
 import shutil
 import subprocess
 import tempfile
@@ -29,7 +28,7 @@ def tool_folder():
 class Driver:
     """The driver compilers, with what they said about modules before."""
 
-    def __init__(self, folder=None, time_limit=TIME_LIMIT, use_cache=True):
+    def __init__(self, folder=None, time_limit=TIME_LIMIT):
         self.folder = os.path.abspath(folder or tool_folder())
         self.time_limit = time_limit
         if not os.path.isfile(os.path.join(self.folder, "stamp")):
@@ -38,56 +37,51 @@ class Driver:
             self.mesa_version = file.read().strip()
         with open(os.path.join(self.folder, "stamp"), encoding="utf-8") as file:
             self.cache_key = file.read().strip() + self.mesa_version
-        self.cache = os.path.join(self.folder, "cache") if use_cache else None
 
-    def _cached(self, target, code):
+    def _cache_path(self, target, code):
         key = hashlib.sha256(f"{self.cache_key} {target} ".encode() + code).hexdigest()
-        return os.path.join(self.cache, target, key + ".json") if self.cache else None
+        return os.path.join(self.folder, "cache", target, key + ".json")
+
+    def _read_cache(self, target, code):
+        path = self._cache_path(target, code)
+        if not os.path.isfile(path):
+            return None
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+
+    def _write_cache(self, target, code, result):
+        if "error" in result:
+            return
+        path = self._cache_path(target, code)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(f"{path}.{os.getpid()}.{threading.get_ident()}", "w", encoding="utf-8") as file:
+            json.dump(result, file)
+        os.replace(file.name, path)
 
     def compile_all(self, modules, progress=None):
         """modules: {key: (target, SPIR-V bytes)}. Returns {key: result}; a result is {"error": text} or {"statistics": what the driver
         says, "assembly": disassembly}. Equal modules are compiled once. progress(done, all) is called after each."""
         results, todo = {}, {}
         for key, (target, code) in modules.items():
-            path = self._cached(target, code)
-            if path and os.path.isfile(path):
-                with open(path, encoding="utf-8") as file:
-                    results[key] = json.load(file)
+            cached = self._read_cache(target, code)
+            if cached:
+                results[key] = cached
             else:
                 todo.setdefault((target, code), []).append(key)
-        batches = queue.Queue()
-        for target in TARGETS:
-            codes = [code for t, code in todo if t == target]
-            for begin in range(0, len(codes), BATCH):
-                batches.put((target, codes[begin:begin + BATCH]))
-        lock, total = threading.Lock(), len(todo)
-        done = [0]
+        lock, total, done = threading.Lock(), len(todo), [0]
 
         def finish(target, code, result):
+            self._write_cache(target, code, result)
             with lock:
                 for key in todo[(target, code)]:
                     results[key] = result
                 done[0] += 1
                 if progress:
                     progress(done[0], total)
-            path = self._cached(target, code)
-            if path and "error" not in result:
-                os.makedirs(os.path.dirname(path), exist_ok=True)
-                with open(path + f".{os.getpid()}", "w", encoding="utf-8") as file:
-                    json.dump(result, file)
-                os.replace(file.name, path)
 
-        def work():
-            while True:
-                try:
-                    target, codes = batches.get_nowait()
-                except queue.Empty:
-                    return
-                self._compile_batch(target, codes, finish)
-
-        workers = os.cpu_count() or 1
-        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-            for future in [pool.submit(work) for _ in range(workers)]:
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            futures = [pool.submit(self._compile_batch, target, codes, finish) for target, codes in make_batches(todo)]
+            for future in futures:
                 future.result()
         return results
 
@@ -115,30 +109,37 @@ class Driver:
     def _run(self, target, names, folder):
         """Runs gpustat; returns the lines that it wrote, one for each module it finished, and why there are no more."""
         environment = dict(os.environ, LLMC_SHADER_STATS_DIR=self.folder)
-        process = subprocess.Popen([os.path.join(FOLDER, "gpustat"), target, *names, "--ir", folder], stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, env=environment, encoding="utf-8")
         lines, errors, timed_out = [], [], threading.Event()
-        reader = threading.Thread(target=lambda: errors.append(process.stderr.read()))
-        reader.start()
+        with subprocess.Popen([os.path.join(FOLDER, "gpustat"), target, *names, "--ir", folder], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env=environment, encoding="utf-8") as process:
+            reader = threading.Thread(target=lambda: errors.append(process.stderr.read()))
+            reader.start()
 
-        def stop():
-            timed_out.set()
-            process.kill()
+            def stop():
+                timed_out.set()
+                process.kill()
 
-        while True:
-            timer = threading.Timer(self.time_limit, stop)
-            timer.start()
-            line = process.stdout.readline()
-            timer.cancel()
-            if not line:
-                break
-            lines.append(line)
-        process.wait()
-        reader.join()
+            while True:
+                timer = threading.Timer(self.time_limit, stop)
+                timer.start()
+                line = process.stdout.readline()
+                timer.cancel()
+                if not line:
+                    break
+                lines.append(line)
+            reader.join()
         if timed_out.is_set():
             return lines, f"the driver's compiler took longer than {self.time_limit} s"
         message = errors[0].strip().splitlines()[-1:] if errors else []
         return lines, f"the driver's compiler ended with {process.returncode}: {' '.join(message)}"
+
+
+def make_batches(modules):
+    """(target, [code…]) of modules (target, code). The Malis' are first: their compiler is the slow one."""
+    for target in reversed(TARGETS):
+        codes = [code for t, code in modules if t == target]
+        for begin in range(0, len(codes), BATCH):
+            yield target, codes[begin:begin + BATCH]
 
 
 def read_result(line, name):
