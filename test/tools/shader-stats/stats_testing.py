@@ -16,14 +16,20 @@ def assemble(text):
     return done.stdout
 
 
-# A linear's loops: an outer one over groups, 8 of them a lane; an inner one that runs 4 times, with one load of codes (16 bytes, binding 1)
-# and two of activations (binding 0) each; one load of a scale (4 bytes, binding 2) in the outer loop.
+# A linear with weights of 32 bits: an outer loop over groups, 8 of them a lane; an inner one that runs 4 times, with one load of weights (16
+# bytes, binding 1), two of activations (binding 0) and 4 multiply-adds each; one load of a scale (4 bytes, binding 2) in the outer loop.
 NESTED_LOOPS = """
 OpCapability Shader
+%glsl = OpExtInstImport "GLSL.std.450"
 OpMemoryModel Logical GLSL450
 OpEntryPoint GLCompute %main "main" %id
 OpExecutionMode %main LocalSize 64 1 1
 OpDecorate %id BuiltIn LocalInvocationId
+OpDecorate %result Binding 3
+OpDecorate %result DescriptorSet 0
+OpDecorate %float_vectors ArrayStride 16
+OpDecorate %float_block Block
+OpMemberDecorate %float_block 0 Offset 0
 OpDecorate %inner_bound SpecId 0
 OpDecorate %outer_bound SpecId 1
 OpDecorate %codes Binding 1
@@ -44,7 +50,13 @@ OpMemberDecorate %scalar_block 0 Offset 0
 %uint = OpTypeInt 32 0
 %uint3 = OpTypeVector %uint 3
 %uint4 = OpTypeVector %uint 4
+%float = OpTypeFloat 32
+%float4 = OpTypeVector %float 4
 %vectors = OpTypeRuntimeArray %uint4
+%float_vectors = OpTypeRuntimeArray %float4
+%float_block = OpTypeStruct %float_vectors
+%float_block_pointer = OpTypePointer StorageBuffer %float_block
+%float_pointer = OpTypePointer StorageBuffer %float4
 %numbers = OpTypeRuntimeArray %uint
 %block = OpTypeStruct %vectors
 %scalar_block = OpTypeStruct %numbers
@@ -57,6 +69,9 @@ OpMemberDecorate %scalar_block 0 Offset 0
 %codes = OpVariable %block_pointer StorageBuffer
 %x = OpVariable %block_pointer StorageBuffer
 %scales = OpVariable %scalar_pointer StorageBuffer
+%result = OpVariable %float_block_pointer StorageBuffer
+%float_zero = OpConstant %float 0
+%no_sum = OpConstantComposite %float4 %float_zero %float_zero %float_zero %float_zero
 %zero = OpConstant %uint 0
 %one = OpConstant %uint 1
 %two = OpConstant %uint 2
@@ -70,6 +85,7 @@ OpMemberDecorate %scalar_block 0 Offset 0
 OpBranch %outer
 %outer = OpLabel
 %group = OpPhi %uint %lane %entry %next_group %outer_end
+%total = OpPhi %float4 %no_sum %entry %next_total %outer_end
 %more_groups = OpULessThan %bool %group %outer_bound
 OpLoopMerge %exit %outer_end DontUnroll
 OpBranchConditional %more_groups %outer_body %exit
@@ -79,21 +95,36 @@ OpBranchConditional %more_groups %outer_body %exit
 OpBranch %inner
 %inner = OpLabel
 %k = OpPhi %uint %zero %outer_body %next_k %inner_body
+%sum = OpPhi %float4 %no_sum %outer_body %next_sum %inner_body
 %more_k = OpULessThan %bool %k %inner_bound
-OpLoopMerge %outer_end %inner_body DontUnroll
-OpBranchConditional %more_k %inner_body %outer_end
+OpLoopMerge %group_end %inner_body DontUnroll
+OpBranchConditional %more_k %inner_body %group_end
 %inner_body = OpLabel
-%code_place = OpAccessChain %vector_pointer %codes %zero %k
+%place = OpIAdd %uint %group %k
+%code_place = OpAccessChain %vector_pointer %codes %zero %place
 %code = OpLoad %uint4 %code_place
-%x_place = OpAccessChain %vector_pointer %x %zero %k
+%x_place = OpAccessChain %vector_pointer %x %zero %place
 %x0 = OpLoad %uint4 %x_place
-%x1 = OpLoad %uint4 %x_place
+%next_place = OpIAdd %uint %place %one
+%next_x_place = OpAccessChain %vector_pointer %x %zero %next_place
+%x1 = OpLoad %uint4 %next_x_place
+%both = OpBitwiseXor %uint4 %x0 %x1
+%code_float = OpBitcast %float4 %code
+%x_float = OpBitcast %float4 %both
+%next_sum = OpExtInst %float4 %glsl Fma %code_float %x_float %sum
 %next_k = OpIAdd %uint %k %two
 OpBranch %inner
+%group_end = OpLabel
+%scale_float = OpBitcast %float %scale
+%scaled = OpVectorTimesScalar %float4 %sum %scale_float
+%next_total = OpFAdd %float4 %total %scaled
+OpBranch %outer_end
 %outer_end = OpLabel
 %next_group = OpIAdd %uint %group %lanes
 OpBranch %outer
 %exit = OpLabel
+%result_place = OpAccessChain %float_pointer %result %zero %lane
+OpStore %result_place %total
 OpReturn
 OpFunctionEnd
 """
