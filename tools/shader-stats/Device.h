@@ -16,17 +16,20 @@
 #define LLMC_INSTANCE_FUNCTIONS(X)                                             \
   X(vkEnumeratePhysicalDevices)                                                \
   X(vkGetPhysicalDeviceProperties2)                                            \
-  X(vkGetPhysicalDeviceFeatures2) X(vkGetPhysicalDeviceMemoryProperties)       \
-      X(vkEnumerateDeviceExtensionProperties)                                  \
-          X(vkGetPhysicalDeviceQueueFamilyProperties) X(vkCreateDevice)        \
-              X(vkGetDeviceProcAddr) X(vkGetPhysicalDeviceProperties)
+  X(vkGetPhysicalDeviceFeatures2)                                              \
+  X(vkGetPhysicalDeviceMemoryProperties)                                       \
+  X(vkEnumerateDeviceExtensionProperties)                                      \
+  X(vkGetPhysicalDeviceQueueFamilyProperties)                                  \
+  X(vkCreateDevice) X(vkGetDeviceProcAddr) X(vkGetPhysicalDeviceProperties)
 #define LLMC_DEVICE_FUNCTIONS(X)                                               \
   X(vkCreateShaderModule)                                                      \
   X(vkCreateDescriptorSetLayout)                                               \
-  X(vkCreatePipelineLayout) X(vkCreateComputePipelines)                        \
-      X(vkGetPipelineExecutablePropertiesKHR) X(vkDestroyPipeline)             \
-          X(vkGetPipelineExecutableStatisticsKHR)                              \
-              X(vkGetPipelineExecutableInternalRepresentationsKHR)
+  X(vkCreatePipelineLayout)                                                    \
+  X(vkCreateComputePipelines)                                                  \
+  X(vkGetPipelineExecutablePropertiesKHR)                                      \
+  X(vkDestroyPipeline)                                                         \
+  X(vkGetPipelineExecutableStatisticsKHR)                                      \
+  X(vkGetPipelineExecutableInternalRepresentationsKHR)
 
 namespace llmc::stats {
 
