@@ -6,6 +6,7 @@
 
 #include "codegen/Lowering/Passes.h"
 #include "codegen/Lowering/RegionLowering.h"
+#include "dialects/Target/ModuleDevice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -281,22 +282,19 @@ struct LowerRegionsPass final : impl::LowerRegionsPassBase<LowerRegionsPass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto device = module->getAttrOfType<target::DeviceAttr>(
-        target::DeviceAttr::getModuleAttrName());
-    if (!device) {
-      module.emitError("has no ")
-          << target::DeviceAttr::getModuleAttrName() << " to lower for";
+    FailureOr<target::DeviceAttr> device =
+        target::getModuleDevice(module, "to lower for");
+    if (failed(device))
       return signalPassFailure();
-    }
     KernelCache kernels(module);
     llvm::StringSet<> keptNames = findKeptNames(module);
     unsigned lowered = 0;
     for (FuncOp func : llvm::make_early_inc_range(module.getOps<FuncOp>())) {
-      if (failed(lowerFunction(kernels, func, device, keptNames, lowered)))
+      if (failed(lowerFunction(kernels, func, *device, keptNames, lowered)))
         return signalPassFailure();
       func.erase();
     }
-    if (failed(verifyLimits(module, device)))
+    if (failed(verifyLimits(module, *device)))
       return signalPassFailure();
     numRegions += lowered;
   }

@@ -8,6 +8,7 @@
 #include "codegen/SPIRV/SpirvTools.h"
 #include "codegen/SPIRV/TargetEnvironment.h"
 #include "dialects/Program/Program.h"
+#include "dialects/Target/ModuleDevice.h"
 
 #include "mlir/Conversion/ArithToSPIRV/ArithToSPIRV.h"
 #include "mlir/Conversion/FuncToSPIRV/FuncToSPIRV.h"
@@ -172,20 +173,17 @@ struct ConvertKernelsToSpirvPass final
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto device = module->getAttrOfType<target::DeviceAttr>(
-        target::DeviceAttr::getModuleAttrName());
-    if (!device) {
-      module.emitError("has no ")
-          << target::DeviceAttr::getModuleAttrName() << " to convert for";
+    FailureOr<target::DeviceAttr> device =
+        target::getModuleDevice(module, "to convert for");
+    if (failed(device))
       return signalPassFailure();
-    }
-    spirv::TargetEnvAttr environment = targetEnvironment(device);
+    spirv::TargetEnvAttr environment = targetEnvironment(*device);
     std::vector<Job> jobs;
     if (failed(takeKernels(module, environment, jobs)))
       return signalPassFailure();
     if (failed(
             mlir::failableParallelForEach(&getContext(), jobs, [&](Job &job) {
-              return runJob(job, device, environment);
+              return runJob(job, *device, environment);
             })))
       return signalPassFailure();
     Builder builder(&getContext());

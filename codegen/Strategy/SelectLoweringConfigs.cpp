@@ -5,6 +5,7 @@
 
 #include "codegen/Strategy/Passes.h"
 #include "codegen/Strategy/RootStrategies.h"
+#include "dialects/Target/ModuleDevice.h"
 
 namespace llmc::codegen {
 
@@ -45,16 +46,13 @@ struct SelectLoweringConfigsPass final
   using Base::Base;
 
   void runOnOperation() override {
-    auto device = getOperation()->getAttrOfType<target::DeviceAttr>(
-        target::DeviceAttr::getModuleAttrName());
-    if (!device) {
-      getOperation().emitError("has no ")
-          << target::DeviceAttr::getModuleAttrName() << " to choose for";
+    FailureOr<target::DeviceAttr> device =
+        target::getModuleDevice(getOperation(), "to choose for");
+    if (failed(device))
       return signalPassFailure();
-    }
     auto result = getOperation().walk([&](graph::RegionOp region) {
-      return succeeded(select(region, device)) ? mlir::WalkResult::advance()
-                                               : mlir::WalkResult::interrupt();
+      return succeeded(select(region, *device)) ? mlir::WalkResult::advance()
+                                                : mlir::WalkResult::interrupt();
     });
     if (result.wasInterrupted())
       signalPassFailure();

@@ -170,6 +170,9 @@ private:
     checkNumber("memory.max_push_constant_bytes",
                 memory.has_max_push_constant_bytes(),
                 memory.max_push_constant_bytes(), 128);
+    if (memory.has_max_storage_buffers())
+      checkNumber("memory.max_storage_buffers", true,
+                  memory.max_storage_buffers(), 4);
   }
 
   void checkCooperativeMatrices() {

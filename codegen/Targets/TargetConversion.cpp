@@ -90,7 +90,7 @@ target::DeviceAttr toDeviceAttr(const Target &description,
       toIntegers(plan.row_buckets()),
       plan.kv_type() == description::F16 ? "f16" : "f32", features, quirks,
       plan.prefill_activations() == description::I8 ? "i8" : "f32",
-      memory.max_uniform_range());
+      memory.max_uniform_range(), memory.max_storage_buffers());
 }
 
 format::TargetInfo toTargetInfo(const Target &description) {

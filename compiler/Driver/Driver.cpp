@@ -5,6 +5,7 @@
 #include "compiler/Driver/Driver.h"
 
 #include "codegen/SPIRV/SpirvTools.h"
+#include "codegen/Targets/LimitOverrides.h"
 #include "codegen/Targets/Targets.h"
 #include "compiler/Driver/Diagnostics.h"
 #include "compiler/Driver/ModelInfo.h"
@@ -113,6 +114,9 @@ Status Compilation::loadTargets() {
     if (!options.kvType.empty())
       target->mutable_plan()->set_kv_type(
           options.kvType == "f16" ? description::F16 : description::F32);
+    if (llvm::Error error = targets::lowerLimits(*target, options.limits))
+      return Status(StatusCode::InvalidArgument,
+                    llvm::toString(std::move(error)));
     targets.push_back(std::move(*target));
   }
   return okStatus();

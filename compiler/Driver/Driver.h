@@ -30,6 +30,9 @@ struct CompileOptions {
   /// Names of shipped targets or paths of .textproto files, in the order of
   /// preference. Not used by Emit::Graph and Emit::Fused.
   std::vector<std::string> targets;
+  /// Limits of the targets to lower, `name=value` (codegen/Targets/
+  /// LimitOverrides.h).
+  std::vector<std::string> limits;
   /// The .llmc file; only for Emit::File.
   std::string outputPath;
   /// Tokens to plan KV caches for; 0: the model's own limit, but at most 4096.

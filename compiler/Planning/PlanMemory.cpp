@@ -6,6 +6,7 @@
 
 #include "compiler/Planning/ArenaPlanner.h"
 #include "compiler/Planning/EntryAccesses.h"
+#include "dialects/Target/ModuleDevice.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
@@ -190,13 +191,11 @@ struct PlanMemoryPass final : impl::PlanMemoryPassBase<PlanMemoryPass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto device = module->getAttrOfType<target::DeviceAttr>(
-        target::DeviceAttr::getModuleAttrName());
-    if (!device) {
-      module.emitOpError("has no target.device attribute");
+    FailureOr<target::DeviceAttr> device =
+        target::getModuleDevice(module, "to plan memory for");
+    if (failed(device))
       return signalPassFailure();
-    }
-    MemoryPlanner planner(module, device);
+    MemoryPlanner planner(module, *device);
     if (failed(planner.run()))
       return signalPassFailure();
     highWaterMark = planner.highWaterMark;

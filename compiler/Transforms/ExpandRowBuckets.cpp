@@ -6,7 +6,7 @@
 
 #include "compiler/Transforms/Passes.h"
 
-#include "dialects/Target/Target.h"
+#include "dialects/Target/ModuleDevice.h"
 #include "mlir/IR/SymbolTable.h"
 
 #include <algorithm>
@@ -83,18 +83,14 @@ struct ExpandRowBucketsPass final
   using ExpandRowBucketsPassBase::ExpandRowBucketsPassBase;
 
   void runOnOperation() override {
-    auto device = getOperation()->getAttrOfType<target::DeviceAttr>(
-        target::DeviceAttr::getModuleAttrName());
-    if (!device) {
-      getOperation().emitError("has no ")
-          << target::DeviceAttr::getModuleAttrName()
-          << ", whose row buckets functions are cloned for";
+    FailureOr<target::DeviceAttr> device =
+        target::getModuleDevice(getOperation(), "to clone functions for");
+    if (failed(device))
       return signalPassFailure();
-    }
     SymbolTable symbols(getOperation());
     for (auto function : llvm::make_early_inc_range(
              getOperation().getOps<mlir::func::FuncOp>())) {
-      FailureOr<std::set<int64_t>> buckets = chooseBuckets(function, device);
+      FailureOr<std::set<int64_t>> buckets = chooseBuckets(function, *device);
       if (failed(buckets))
         return signalPassFailure();
       for (int64_t rows : *buckets) {

@@ -55,7 +55,8 @@ def Target_DeviceAttr : AttrDef<TargetDialect, "Device"> {
     Target_ListParameter<"::mlir::StringAttr">:$features,
     Target_ListParameter<"::mlir::StringAttr">:$quirks,
     StringRefParameter<"type of the activations that linears of many rows read: f32 or i8", "\"f32\"">:$prefill_activations,
-    DefaultValuedParameter<"int64_t", "0", "largest range of a uniform buffer in bytes, 0 if none may be used">:$max_uniform_range);
+    DefaultValuedParameter<"int64_t", "0", "largest range of a uniform buffer in bytes, 0 if none may be used">:$max_uniform_range,
+    DefaultValuedParameter<"int64_t", "0", "most storage buffers of a kernel, 0 if unknown">:$max_storage_buffers);
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
     /// Name of the module attribute that holds the device.

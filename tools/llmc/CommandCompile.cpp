@@ -75,6 +75,8 @@ int runCompile(const Arguments &arguments) {
   options.list("target,t", "NAMES", compile.targets,
                "targets, or paths of .textproto files, in order of preference");
   options.text("output,o", "FILE", compile.outputPath, "the .llmc file");
+  options.list("limit", "NAME=N,…", compile.limits,
+               "lower limits of the targets, for tests (docs/targets.md)");
   options.integer("max-context", "N", compile.maxContext, 1, int64_t{1} << 24,
                   "tokens to plan memory for (default: the model's limit, at "
                   "most 4096)");

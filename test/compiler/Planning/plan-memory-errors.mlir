@@ -1,6 +1,6 @@
 // RUN: llmc-opt %s --split-input-file --verify-diagnostics --llmc-plan-memory
 
-// expected-error@+1 {{has no target.device attribute}}
+// expected-error@+1 {{has no target.device to plan memory for}}
 module {
 }
 

@@ -25,6 +25,6 @@ module attributes {target.device = #device} {
 
 // -----
 
-// expected-error @below {{has no target.device, whose row buckets functions are cloned for}}
+// expected-error @below {{has no target.device to clone functions for}}
 module {
 }

@@ -123,6 +123,10 @@ TEST_P(Report, LimitsAgree) {
               reportedNumber("maxMemoryAllocationSize"));
   expectLimit("maxPushConstantsSize", memory.max_push_constant_bytes(),
               reportedNumber("maxPushConstantsSize"));
+  if (memory.has_max_storage_buffers())
+    expectLimit("maxPerStageDescriptorStorageBuffers",
+                memory.max_storage_buffers(),
+                reportedNumber("maxPerStageDescriptorStorageBuffers"));
 }
 
 TEST_P(Report, FeaturesAreReported) {
