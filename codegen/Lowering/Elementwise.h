@@ -27,9 +27,11 @@ Value zeroPadding(KernelBuilder &builder, Value vec4, Value quad,
 /// weights and constants are broadcast over rows.
 class ElementwiseEmitter {
 public:
-  /// `row` and `quad` are indices.
+  /// `row` and `quad` are indices; `quad` counts from the first column that the
+  /// part of the weight computes (RegionContext::firstColumn).
   ElementwiseEmitter(KernelUnit &unit, Value row, Value quad)
-      : unit(unit), row(row), quad(quad) {}
+      : unit(unit), row(row),
+        quad(unit.builder().add(quad, unit.getContext().firstColumn() / 4)) {}
 
   /// States that `inBody`, which is not element-wise, is `vec4` here.
   void map(Value inBody, Value vec4) { known[inBody] = vec4; }

@@ -45,12 +45,7 @@ LogicalResult lowerEmbedding(RegionContext &context) {
   Value isInside = b.logicalAnd(b.less(block, b.index(numBlocks)),
                                 b.less(row, unit.numRows(type)));
   LogicalResult ok = success();
-  b.ifThen(isInside, [&] {
-    Value ids = unit.bind(tokens->slice, b.getI32Type(), program::Access::Read);
-    // As unsigned, so that negative ids are clamped too.
-    Value id =
-        b.min(b.load(ids, b.add(row, tokens->offset)), b.i32(layout.rows - 1));
-    Value token = b.toIndex(id);
+  auto gather = [&](Value token) {
     WeightDecoder decoder(unit, *table, b.div(token, 4), columns);
     int64_t blocksPerGroup = decoder.columnsPerGroup() / columns,
             unitsPerBlock = columns / decoder.unitColumns();
@@ -71,6 +66,20 @@ LogicalResult lowerEmbedding(RegionContext &context) {
            ++number)
         ok = emitter.storeResult(number);
     }
+  };
+  int64_t tableRows =
+      cast<RankedTensorType>(embedding.getTable().getType()).getDimSize(0);
+  b.ifThen(isInside, [&] {
+    Value ids = unit.bind(tokens->slice, b.getI32Type(), program::Access::Read);
+    // As unsigned, so that negative ids are clamped too.
+    Value token = b.toIndex(
+        b.min(b.load(ids, b.add(row, tokens->offset)), b.i32(tableRows - 1)));
+    if (layout.rows == tableRows)
+      return gather(token);
+    // The dispatch of another part has the rows of other tokens; a token before
+    // the part is a huge number here.
+    Value inPart = b.sub(token, b.index(context.getPart().first));
+    b.ifThen(b.less(inPart, b.index(layout.rows)), [&] { gather(inPart); });
   });
   if (failed(ok))
     return failure();

@@ -205,7 +205,15 @@ LogicalResult FunctionLowering::lower(graph::RegionOp region) {
     return region.emitOpError("has a lowering_config of unknown kind ")
            << config->getKind();
   RegionContext context(entry, values, region, device, rows);
-  return lowering(context);
+  FailureOr<std::vector<RowRange>> parts = context.weightParts();
+  if (failed(parts))
+    return failure();
+  for (RowRange part : *parts) {
+    context.selectPart(part);
+    if (failed(lowering(context)))
+      return failure();
+  }
+  return success();
 }
 
 LogicalResult FunctionLowering::lower(Operation *op) {
@@ -245,8 +253,15 @@ LogicalResult FunctionLowering::run(unsigned &numRegions) {
 LogicalResult verifyLimits(ModuleOp module, target::DeviceAttr device) {
   for (auto kernel : module.getOps<program::KernelOp>()) {
     int64_t invocations = 1;
-    for (int64_t size : kernel.getWorkgroup())
+    for (auto [size, most] :
+         llvm::zip(kernel.getWorkgroup(), device.getMaxWorkgroupSize())) {
       invocations *= size;
+      if (size > most)
+        return kernel.emitError("kernel '")
+               << kernel.getSymName() << "' has workgroups of " << size
+               << " invocations in one dimension; device '" << device.getName()
+               << "' allows " << most;
+    }
     if (invocations > device.getMaxInvocations())
       return kernel.emitError("kernel '")
              << kernel.getSymName() << "' has workgroups of " << invocations
@@ -259,6 +274,13 @@ LogicalResult verifyLimits(ModuleOp module, target::DeviceAttr device) {
              << kernel.getWorkgroupMemoryBytes()
              << " bytes of workgroup memory; device '" << device.getName()
              << "' has " << device.getWorkgroupMemoryBytes();
+    if (device.getMaxStorageBuffers() &&
+        static_cast<int64_t>(kernel.getNumBindings()) >
+            device.getMaxStorageBuffers())
+      return kernel.emitError("kernel '")
+             << kernel.getSymName() << "' binds " << kernel.getNumBindings()
+             << " storage buffers; device '" << device.getName() << "' allows "
+             << device.getMaxStorageBuffers();
   }
   LogicalResult ok = success();
   module.walk([&](program::DispatchOp dispatch) {

@@ -63,11 +63,15 @@ Value EntryBuilder::stepSlice(Location loc) {
 }
 
 Value EntryBuilder::weightSlice(Location loc, StringRef weight, unsigned plane,
-                                int64_t bytes) {
-  Value &shared = sharedSlices[("weight " + Twine(plane) + " " + weight).str()];
+                                int64_t bytes, int64_t offset) {
+  Value &shared = sharedSlices
+      [("weight " + Twine(plane) + " " + Twine(offset) + " " + weight).str()];
   if (!shared) {
     shared = slice(loc, program::Storage::Weight, weight, bytes);
-    shared.getDefiningOp<program::SliceOp>().setPlane(plane);
+    auto op = shared.getDefiningOp<program::SliceOp>();
+    op.setPlane(plane);
+    if (offset)
+      op.setOffset(offset);
   }
   return shared;
 }

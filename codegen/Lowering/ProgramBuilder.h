@@ -49,8 +49,9 @@ public:
   /// The slices of step words, of a plane of a weight and of a state exist once
   /// per entry.
   Value stepSlice(Location loc);
+  /// The slice of a weight is `bytes` from `offset` of the plane on.
   Value weightSlice(Location loc, StringRef weight, unsigned plane,
-                    int64_t bytes);
+                    int64_t bytes, int64_t offset = 0);
   Value stateSlice(Location loc, StringRef state, int64_t bytes,
                    Type valueType);
 

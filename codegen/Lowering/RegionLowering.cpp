@@ -4,6 +4,8 @@
 
 #include "codegen/Lowering/RegionLowering.h"
 
+#include "codegen/Lowering/GroupGrid.h"
+
 #include "mlir/Dialect/SPIRV/IR/TargetAndABI.h"
 
 namespace llmc::codegen {
@@ -120,11 +122,40 @@ FailureOr<WeightView> RegionContext::weight(Value inBody) {
     return region.emitOpError("reads weight '")
            << found->second.getValue() << "', for whose type "
            << inBody.getType() << " there is no layout";
-  WeightView view{*layout, {}};
-  for (auto [number, plane] : llvm::enumerate(layout->planes))
-    view.planes.push_back(
-        entry.weightSlice(getLoc(), found->second, number, plane.bytes));
+  bool isCut =
+      layout->name == "tile16" && part.rows != 0 && part.rows != layout->rows;
+  WeightView view{isCut
+                      ? *tiledLayout(layout->format, part.rows, layout->columns)
+                      : *layout,
+                  {}};
+  for (auto [number, plane] : llvm::enumerate(view.layout.planes)) {
+    int64_t offset =
+        isCut ? part.first / kTileRows * planeBytesPerTile(*layout, plane) : 0;
+    view.planes.push_back(entry.weightSlice(getLoc(), found->second, number,
+                                            plane.bytes, offset));
+  }
   return view;
+}
+
+FailureOr<std::vector<RowRange>> RegionContext::weightParts() {
+  for (Operation &op : region.getBody().front()) {
+    Value weight;
+    if (auto linear = dyn_cast<graph::QuantizedLinearOp>(op))
+      weight = linear.getWeight();
+    else if (auto embedding = dyn_cast<graph::QuantizedEmbeddingOp>(op))
+      weight = embedding.getTable();
+    if (!weight)
+      continue;
+    auto layout = layoutOf(cast<RankedTensorType>(weight.getType()));
+    if (layout)
+      return partsForDevice(region, *layout, device);
+  }
+  return std::vector<RowRange>{RowRange{}};
+}
+
+int64_t RegionContext::firstColumn() {
+  bool isLinear = !region.getBody().getOps<graph::QuantizedLinearOp>().empty();
+  return isLinear ? part.first : 0;
 }
 
 Value RegionContext::workspace(int64_t bytes) {
@@ -198,6 +229,11 @@ Value KernelUnit::numRows(RankedTensorType type) {
 }
 
 void KernelUnit::finish(StringRef label, ArrayRef<int64_t> groups) {
+  ArrayRef<int64_t> most = context.getDevice().getMaxWorkgroupCount();
+  GroupGrid wanted = {groups[0], groups[1], groups[2]};
+  GroupGrid grid = foldGrid(wanted, {most[0], most[1], most[2]});
+  if (grid != wanted)
+    foldKernel(function, wanted, grid);
   SmallVector<Value> slices;
   SmallVector<program::Access> access;
   for (const Binding &binding : bindings) {
@@ -208,7 +244,7 @@ void KernelUnit::finish(StringRef label, ArrayRef<int64_t> groups) {
   StringAttr kernel = entry.getKernels().intern(
       module, label, workgroup, static_cast<int64_t>(bindings.size()),
       kernelBuilder.workgroupBytes(), context.getConfig());
-  entry.dispatch(context.getLoc(), kernel, groups, slices, access, label);
+  entry.dispatch(context.getLoc(), kernel, grid, slices, access, label);
 }
 
 RegionLowering findRegionLowering(StringRef kind) {

@@ -9,6 +9,7 @@
 
 #include "codegen/Lowering/KernelBuilder.h"
 #include "codegen/Lowering/ProgramBuilder.h"
+#include "codegen/Lowering/WeightParts.h"
 #include "codegen/Lowering/WeightType.h"
 #include "dialects/Graph/Graph.h"
 
@@ -84,8 +85,20 @@ public:
   View resultView(unsigned number);
   /// The step word that a scalar operand of the body stands for.
   FailureOr<StepWord> word(Value inBody);
-  /// The planes of an encoded operand of the body.
+  /// The planes of an encoded operand of the body; of a matrix, those of the
+  /// rows that `selectPart` named.
   FailureOr<WeightView> weight(Value inBody);
+
+  /// The parts, by rows, in which the device can bind the region's matrices:
+  /// one unless they are too large. The lowering is asked once for each. An
+  /// error when there are no such parts.
+  FailureOr<std::vector<RowRange>> weightParts();
+  /// What follows is about these rows of the region's matrices.
+  void selectPart(RowRange rows) { part = rows; }
+  RowRange getPart() const { return part; }
+  /// The column of a linear's result that the part's first row computes; 0 for
+  /// other roots.
+  int64_t firstColumn();
   /// Memory of the step for the region's own use between its dispatches.
   Value workspace(int64_t bytes);
 
@@ -95,6 +108,8 @@ private:
   graph::RegionOp region;
   target::DeviceAttr device;
   int64_t rows;
+  /// No rows: the whole.
+  RowRange part;
 };
 
 /// A view of `producer` through reshape and slice ops; fails (with an error at
@@ -129,8 +144,8 @@ public:
   /// Rows of this step as an index: at most the entry's rows.
   Value rowsInStep() { return builder().toIndex(stepWord(StepWord::Rows)); }
 
-  /// Ends the kernel and emits its dispatch. `label` says what it computes and
-  /// names the kernel.
+  /// Ends the kernel and emits its dispatch, in a grid that the device launches
+  /// (GroupGrid.h). `label` says what it computes and names the kernel.
   void finish(StringRef label, ArrayRef<int64_t> groups);
 
 private:

@@ -3,10 +3,10 @@
 // Lowering configs of regions whose root is a quantized_embedding: one
 // invocation decodes one unit of a row.
 
+#include "codegen/Lowering/WeightParts.h"
 #include "codegen/Lowering/WeightType.h"
 #include "codegen/Strategy/RootStrategies.h"
 #include "codegen/Strategy/StreamingRegisters.h"
-#include "codegen/Strategy/WeightLimits.h"
 
 #include <algorithm>
 
@@ -22,7 +22,7 @@ selectEmbedding(const StrategyInput &input) {
   if (!layout)
     return region.emitOpError("has a table of type ")
            << type << ", for which there is no layout";
-  if (failed(verifyWeightFits(region, *layout, input.device)))
+  if (failed(partsForDevice(region, *layout, input.device)))
     return failure();
 
   // At least one vector of four columns, so that every store is 16 bytes.

@@ -3,10 +3,10 @@
 // Lowering configs of regions whose root is a quantized_linear: `gemv` or
 // `gemm`.
 
+#include "codegen/Lowering/WeightParts.h"
 #include "codegen/Lowering/WeightType.h"
 #include "codegen/Strategy/LinearTile.h"
 #include "codegen/Strategy/RootStrategies.h"
-#include "codegen/Strategy/WeightLimits.h"
 
 namespace llmc::codegen {
 
@@ -29,7 +29,9 @@ FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input) {
   if (!layout)
     return region.emitOpError("has a weight of type ")
            << type << ", for which there is no layout";
-  if (failed(verifyWeightFits(region, *layout, input.device)))
+  FailureOr<std::vector<RowRange>> parts =
+      partsForDevice(region, *layout, input.device);
+  if (failed(parts))
     return failure();
 
   int64_t rows =
@@ -37,7 +39,7 @@ FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input) {
   bool hasNorm = !region.getBody().getOps<graph::RmsNormOp>().empty();
   LinearShape shape{layout->format,
                     rows,
-                    layout->rows,
+                    parts->front().rows,
                     layout->columns,
                     static_cast<int64_t>(linears.size()),
                     hasNorm};

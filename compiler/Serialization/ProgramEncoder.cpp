@@ -59,7 +59,9 @@ private:
 
   uint32_t addBuffer(format::Buffer::Kind kind, uint64_t size);
   llvm::Error addBuffers();
-  llvm::Error placeWeights(uint64_t maxAllocation);
+  llvm::Error placeWeights();
+  llvm::Error placeStates();
+  llvm::Error checkAllocations();
   llvm::Error addKernel(program::KernelOp kernel);
   llvm::Error addEntry(program::EntryOp entry);
   llvm::Error addDispatch(program::DispatchOp dispatch, format::Entry &entry);
@@ -73,8 +75,10 @@ private:
   format::Variant &variant = result.variant;
   CodeNeeds needs;
   std::map<Storage, Place> places;
-  std::map<size_t, Place> weightPlaces; // by index into the weight table
-  llvm::StringMap<uint32_t> kernels;    // symbol → index
+  std::map<size_t, Place> weightPlaces;  // by index into the weight table
+  std::map<uint64_t, Place> statePlaces; // by the planner's offset
+  uint64_t maxAllocation = 0;
+  llvm::StringMap<uint32_t> kernels; // symbol → index
   std::map<std::vector<uint32_t>, uint32_t> kernelOfCode;
 };
 
@@ -100,7 +104,8 @@ llvm::Error ProgramEncoder::addBuffers() {
       target::DeviceAttr::getModuleAttrName());
   if (!device)
     return makeError("the module has no target.device attribute");
-  if (llvm::Error error = placeWeights(device.getMaxAllocation()))
+  maxAllocation = static_cast<uint64_t>(device.getMaxAllocation());
+  if (llvm::Error error = placeWeights())
     return error;
 
   // Kept values lie behind the transient ones.
@@ -112,18 +117,51 @@ llvm::Error ProgramEncoder::addBuffers() {
     places[Storage::Arena] = {arena, 0};
     places[Storage::Kept] = {arena, keptOffset};
   }
-  if (uint64_t size = ends[Storage::State])
-    places[Storage::State] = {addBuffer(format::Buffer::STATE, size), 0};
+  if (llvm::Error error = placeStates())
+    return error;
   uint32_t step = addBuffer(format::Buffer::STEP, ends[Storage::Step]);
   places[Storage::Step] = places[Storage::Input] = {step, 0};
   if (uint64_t size = ends[Storage::Output])
     places[Storage::Output] = {addBuffer(format::Buffer::OUTPUT, size), 0};
+  return checkAllocations();
+}
+
+/// States keep their order; a buffer takes as many as one allocation may hold.
+llvm::Error ProgramEncoder::placeStates() {
+  std::map<uint64_t, uint64_t> sizes; // by the planner's offset
+  module.walk([&](program::SliceOp slice) {
+    if (slice.getStorage() == Storage::State) {
+      uint64_t &size = sizes[slice.getOffset().value_or(0)];
+      size = std::max(size, slice.getBytes());
+    }
+  });
+  Place begin = {0, 0}; // of the buffer being filled: its index, first offset
+  for (auto [offset, size] : sizes) {
+    if (statePlaces.empty() || offset + size - begin.offset > maxAllocation)
+      begin = {addBuffer(format::Buffer::STATE, 0), offset};
+    statePlaces[offset] = {begin.buffer, offset - begin.offset};
+    variant.mutable_buffers(static_cast<int>(begin.buffer))
+        ->set_size(llvm::alignTo(offset + size - begin.offset, 16));
+  }
+  return llvm::Error::success();
+}
+
+/// What lies in one piece may still be too large for one allocation.
+llvm::Error ProgramEncoder::checkAllocations() {
+  static const char *const kKinds[] = {"unknown", "weights", "arena",
+                                       "state",   "step",    "output"};
+  for (const format::Buffer &buffer : variant.buffers())
+    if (buffer.size() > maxAllocation)
+      return makeError(Twine("a buffer of kind ") + kKinds[buffer.kind()] +
+                       " takes " + Twine(buffer.size()) + " bytes; target '" +
+                       options.target.name() + "' allocates at most " +
+                       Twine(maxAllocation));
   return llvm::Error::success();
 }
 
 /// Fills one weight buffer after another, each as full as one allocation may
 /// be.
-llvm::Error ProgramEncoder::placeWeights(uint64_t maxAllocation) {
+llvm::Error ProgramEncoder::placeWeights() {
   std::set<size_t> used;
   module.walk([&](program::SliceOp slice) {
     if (slice.getStorage() == Storage::Weight)
@@ -219,21 +257,26 @@ ProgramEncoder::encodeSlice(program::SliceOp slice) {
     size_t index = options.weights->indexOf(*slice.getSymbol());
     const StoredWeight &weight = options.weights->weights()[index];
     if (slice.getPlane() >= weight.layout.planes.size() ||
-        slice.getBytes() >
+        slice.getOffset().value_or(0) + slice.getBytes() >
             static_cast<uint64_t>(weight.layout.planes[slice.getPlane()].bytes))
       return makeError("plane " + Twine(slice.getPlane()) + " of weight '" +
                        *slice.getSymbol() + "' has fewer than " +
-                       Twine(slice.getBytes()) + " bytes");
+                       Twine(slice.getOffset().value_or(0) + slice.getBytes()) +
+                       " bytes");
     place = weightPlaces.at(index);
+    // Within the plane when the slice is a part of it.
     offset =
-        static_cast<uint64_t>(weight.layout.planes[slice.getPlane()].offset);
+        static_cast<uint64_t>(weight.layout.planes[slice.getPlane()].offset) +
+        slice.getOffset().value_or(0);
   } else {
     if (!slice.getOffset())
       return makeError("a slice of storage " +
                        program::stringifyStorage(slice.getStorage()) +
                        " has no offset");
-    place = places.at(slice.getStorage());
-    offset = *slice.getOffset();
+    bool isState = slice.getStorage() == Storage::State;
+    place = isState ? statePlaces.at(*slice.getOffset())
+                    : places.at(slice.getStorage());
+    offset = isState ? 0 : *slice.getOffset();
   }
   format::Slice encoded;
   encoded.set_buffer(place.buffer);

@@ -101,10 +101,11 @@ def Program_EntryOp : Program_Op<"entry", [Symbol, NoTerminator, SingleBlock]> {
 }
 
 def Program_SliceOp : Program_Op<"slice", [Pure, HasParent<"EntryOp">]> {
-  let summary = "a range of a buffer; the planner sets `offset` (all but weights, which the serializer places)";
+  let summary = "a range of a buffer; the planner sets `offset`";
   let description = [{
     `symbol` names the weight or state, or the value kept, read in or put out (`hidden`, `tokens`, `logits`, …);
-    slices of one storage and one symbol are the same memory in every entry. `plane` is the plane of a packed weight.
+    slices of one storage and one symbol are the same memory in every entry. `plane` is the plane of a packed weight, which the
+    serializer places; its `offset` counts from the plane's beginning and is there only when the slice is a part of the plane.
     `value` is the tensor that lies there: of shape [rows, d1, d2, …], a row is d1·d2·… elements. Rows of f32 lie a
     multiple of four elements apart, rows of i32 have no padding.
 
