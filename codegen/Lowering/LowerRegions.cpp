@@ -253,20 +253,20 @@ LogicalResult FunctionLowering::run(unsigned &numRegions) {
 LogicalResult verifyLimits(ModuleOp module, target::DeviceAttr device) {
   for (auto kernel : module.getOps<program::KernelOp>()) {
     int64_t invocations = 1;
-    for (auto [size, most] :
-         llvm::zip(kernel.getWorkgroup(), device.getMaxWorkgroupSize())) {
+    for (int64_t size : kernel.getWorkgroup())
       invocations *= size;
-      if (size > most)
-        return kernel.emitError("kernel '")
-               << kernel.getSymName() << "' has workgroups of " << size
-               << " invocations in one dimension; device '" << device.getName()
-               << "' allows " << most;
-    }
     if (invocations > device.getMaxInvocations())
       return kernel.emitError("kernel '")
              << kernel.getSymName() << "' has workgroups of " << invocations
              << " invocations; device '" << device.getName() << "' allows "
              << device.getMaxInvocations();
+    for (auto [size, most] :
+         llvm::zip(kernel.getWorkgroup(), device.getMaxWorkgroupSize()))
+      if (size > most)
+        return kernel.emitError("kernel '")
+               << kernel.getSymName() << "' has workgroups of " << size
+               << " invocations in one dimension; device '" << device.getName()
+               << "' allows " << most;
     if (static_cast<int64_t>(kernel.getWorkgroupMemoryBytes()) >
         device.getWorkgroupMemoryBytes())
       return kernel.emitError("kernel '")

@@ -230,6 +230,8 @@ llvm::Error ProgramEncoder::addKernel(program::KernelOp kernel) {
   auto memory = static_cast<uint32_t>(kernel.getWorkgroupMemoryBytes());
   encoded.set_workgroup_memory_bytes(memory);
   format::TargetInfo &target = *variant.mutable_target();
+  target.set_max_storage_buffers(
+      std::max(target.max_storage_buffers(), encoded.num_bindings()));
   target.set_max_workgroup_invocations(
       std::max(target.max_workgroup_invocations(), invocations));
   target.set_workgroup_memory_bytes(

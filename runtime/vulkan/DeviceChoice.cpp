@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 
 namespace llmc::vulkan {
 
@@ -78,12 +79,19 @@ std::string join(const std::vector<std::string> &phrases) {
   return text;
 }
 
-/// Why `verdict` is a no.
-std::string refusal(const format::TargetInfo &target,
-                    const VariantVerdict &verdict) {
-  return target.name() + ": " +
-         (verdict.isForDevice ? "lacks " + join(verdict.missing)
-                              : "made for another device");
+std::string hexadecimal(uint32_t number) {
+  char text[16];
+  std::snprintf(text, sizeof(text), "0x%x", number);
+  return text;
+}
+
+/// "HEAD a or b", nothing without words.
+std::string alternatives(const char *head,
+                         const std::vector<std::string> &words) {
+  std::string text;
+  for (const std::string &word : words)
+    text += (text.empty() ? head : " or ") + word;
+  return text;
 }
 
 int rankOf(DeviceType type) {
@@ -144,9 +152,53 @@ VariantVerdict judgeVariant(const DeviceFacts &device,
           device.maxWorkgroupInvocations);
   require(missing, "workgroup memory", target.workgroup_memory_bytes(),
           device.workgroupMemoryBytes);
+  require(missing, "storage buffers a kernel: a number",
+          target.max_storage_buffers(), device.maxStorageBuffersPerStage);
   if (device.computeQueueFamily < 0)
     missing.push_back("a compute queue");
   return verdict;
+}
+
+std::string describeDevices(const format::TargetInfo &target) {
+  if (!namesDevice(target))
+    return "any device";
+  std::string text = target.device_type_cpu() ? "software devices" : "devices";
+  if (target.vendor_id())
+    text += " of vendor " + hexadecimal(target.vendor_id());
+  std::vector<std::string> ids, names;
+  for (const uint32_t id : target.device_ids())
+    ids.push_back(hexadecimal(id));
+  for (const std::string &pattern : target.device_name_patterns())
+    names.push_back("'" + pattern + "'");
+  return text + alternatives(" with id ", ids) +
+         alternatives(" whose name holds ", names);
+}
+
+std::string describeNeeds(const format::TargetInfo &target) {
+  std::vector<std::string> needs = {"Vulkan 1." +
+                                    std::to_string(target.vulkan_minor())};
+  const auto need = [&needs](const char *what, uint64_t number) {
+    if (number)
+      needs.push_back(what + std::to_string(number));
+  };
+  for (const std::string &feature : target.features())
+    needs.push_back("feature " + feature);
+  need("subgroups of ", target.subgroup_size());
+  need("workgroups of ", target.max_workgroup_invocations());
+  need("workgroup memory of ", target.workgroup_memory_bytes());
+  need("storage buffers a kernel: ", target.max_storage_buffers());
+  need("a storage buffer range of ", target.max_storage_buffer_range());
+  return join(needs);
+}
+
+std::string explainVerdict(const format::TargetInfo &target,
+                           const VariantVerdict &verdict) {
+  if (!verdict.isForDevice)
+    return "made for another device (" + describeDevices(target) + ")";
+  if (!verdict.missing.empty())
+    return "lacks " + join(verdict.missing);
+  return verdict.isSpecific ? "made for this device"
+                            : "runs on any such device";
 }
 
 StatusOr<VariantChoice>
@@ -163,12 +215,12 @@ chooseVariant(const DeviceFacts &device,
       if (verdict.isSpecific != specific)
         continue;
       if (!verdict.canRun()) {
-        refusals.push_back(refusal(targets[i], verdict));
+        refusals.push_back(targets[i].name() + ": " +
+                           explainVerdict(targets[i], verdict));
         continue;
       }
       std::string reason =
-          targets[i].name() +
-          (specific ? ": made for this device" : ": runs on any such device");
+          targets[i].name() + ": " + explainVerdict(targets[i], verdict);
       if (!refusals.empty())
         reason += "; passed over " + join(refusals);
       return VariantChoice{i, reason};

@@ -29,6 +29,19 @@ struct VariantVerdict {
 VariantVerdict judgeVariant(const DeviceFacts &device,
                             const format::TargetInfo &target);
 
+/// The devices that a variant is made for: "any device", "software devices",
+/// "devices of vendor 0x5143 whose name holds 'adreno (tm) 840'".
+std::string describeDevices(const format::TargetInfo &target);
+
+/// What a variant demands of a device: "Vulkan 1.1, features int_dot, …".
+std::string describeNeeds(const format::TargetInfo &target);
+
+/// Why a device runs a variant or not: "made for this device", "runs on any
+/// such device", "made for another device (software devices)", "lacks feature
+/// int_dot, …".
+std::string explainVerdict(const format::TargetInfo &target,
+                           const VariantVerdict &verdict);
+
 struct VariantChoice {
   size_t variant = 0;
   std::string reason; // "adreno-840: made for this device" and why better ones

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdio>
 
 namespace llmc::tool {
@@ -54,22 +55,56 @@ nlohmann::json toJson(size_t index, const DeviceFacts &device) {
           {"max_memory_allocation", device.maxMemoryAllocation}};
 }
 
-/// What a file's variants say to the devices.
+/// What the variants of a file say to one device: the one that would run first.
+nlohmann::json judge(size_t index, const DeviceFacts &device,
+                     const std::vector<format::TargetInfo> &targets) {
+  const auto choice = vulkan::chooseVariant(device, targets);
+  nlohmann::json variants = nlohmann::json::array();
+  for (size_t i = 0; i < targets.size(); ++i) {
+    const auto verdict = vulkan::judgeVariant(device, targets[i]);
+    variants.push_back({{"target", targets[i].name()},
+                        {"runs", choice.ok() && choice->variant == i},
+                        {"could_run", verdict.canRun()},
+                        {"why", vulkan::explainVerdict(targets[i], verdict)}});
+  }
+  return {{"index", index},
+          {"name", device.name},
+          {"runs", choice.ok() ? nlohmann::json(targets[choice->variant].name())
+                               : nlohmann::json()},
+          {"variants", variants}};
+}
+
+void printVerdicts(const nlohmann::json &device) {
+  std::printf("%zu: %s runs %s\n", device["index"].get<size_t>(),
+              device["name"].get<std::string>().c_str(),
+              device["runs"].is_null()
+                  ? "nothing"
+                  : device["runs"].get<std::string>().c_str());
+  for (const nlohmann::json &variant : device["variants"]) {
+    const bool isPassedOver = variant["could_run"] && !variant["runs"];
+    std::printf("   %s %s: %s%s\n", variant["runs"] ? "*" : "-",
+                variant["target"].get<std::string>().c_str(),
+                variant["why"].get<std::string>().c_str(),
+                isPassedOver ? ", but another is preferred" : "");
+  }
+}
+
+/// Which variant of a file each device would run, and why not the others.
 int printChoices(const std::string &path,
-                 const std::vector<DeviceFacts> &devices) {
+                 const std::vector<DeviceFacts> &devices, bool asJson) {
   auto reader = format::Reader::open(path);
   if (!reader.ok())
     return fail(reader.status());
   std::vector<format::TargetInfo> targets;
   for (const format::Variant &variant : (*reader)->manifest().variants())
     targets.push_back(variant.target());
-  for (size_t i = 0; i < devices.size(); ++i) {
-    const auto choice = vulkan::chooseVariant(devices[i], targets);
-    std::printf("%zu: %s runs %s\n", i, devices[i].name.c_str(),
-                choice.ok() ? choice->reason.c_str() : "nothing");
-    if (!choice.ok())
-      std::printf("   %s\n", choice.status().message().c_str());
-  }
+  nlohmann::json list = nlohmann::json::array();
+  for (size_t i = 0; i < devices.size(); ++i)
+    list.push_back(judge(i, devices[i], targets));
+  if (asJson)
+    std::puts(list.dump(2).c_str());
+  else
+    std::for_each(list.begin(), list.end(), printVerdicts);
   return kExitOk;
 }
 
@@ -91,7 +126,7 @@ int runDevices(const Arguments &arguments) {
     return fail(engine.status());
   const std::vector<DeviceFacts> devices = (*engine)->devices();
   if (!path.empty())
-    return printChoices(path, devices);
+    return printChoices(path, devices, asJson);
   nlohmann::json list = nlohmann::json::array();
   for (size_t i = 0; i < devices.size(); ++i) {
     if (asJson)

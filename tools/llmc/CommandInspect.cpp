@@ -8,6 +8,7 @@
 #include "tools/llmc/Summary.h"
 
 #include "runtime/format/Reader.h"
+#include "runtime/vulkan/DeviceChoice.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -34,8 +35,11 @@ std::string megabytes(uint64_t bytes) {
   return text;
 }
 
-void printVariant(const VariantSummary &summary) {
+void printVariant(const format::TargetInfo &target,
+                  const VariantSummary &summary) {
   std::printf("target %s\n", summary.target.c_str());
+  std::printf("  for      %s\n", vulkan::describeDevices(target).c_str());
+  std::printf("  needs    %s\n", vulkan::describeNeeds(target).c_str());
   std::printf("  weights  %s, %.2f bytes per weight\n",
               megabytes(summary.weightBytes).c_str(), summary.bytesPerWeight);
   std::printf("  arena    %s\n", megabytes(summary.arenaBytes).c_str());
@@ -63,7 +67,7 @@ void printOverview(const format::Reader &reader) {
               megabytes(reader.header().fileSize).c_str(),
               manifest.sections_size());
   for (const format::Variant &variant : manifest.variants())
-    printVariant(summarize(manifest, variant));
+    printVariant(variant.target(), summarize(manifest, variant));
 }
 
 void printMemory(const format::Manifest &manifest) {

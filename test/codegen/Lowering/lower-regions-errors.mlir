@@ -135,7 +135,7 @@ module attributes {target.device = #device} {
 // -----
 
 #device = #target.device<name = "test", family = generic, subgroup_size = 16, max_invocations = 256,
-  max_workgroup_size = [256, 256, 64], max_workgroup_count = [2, 2, 2], workgroup_memory_bytes = 16384,
+  max_workgroup_size = [256, 256, 64], max_workgroup_count = [2, 1, 1], workgroup_memory_bytes = 16384,
   workgroup_memory_on_chip = true, registers_full_occupancy = 64, registers_max = 128, compute_units = 4,
   buffer_alignment = 16, max_buffer_range = 134217728, max_allocation = 134217728, max_push_constant_bytes = 128,
   spirv_minor = 3, vulkan_minor = 1, max_unroll = 32, row_buckets = [1, 8, 32], kv_type = "f32", features = [],

@@ -16,7 +16,7 @@ module attributes {target.device = #device} {
   func.func @weights_beyond_the_buffer_range(%x: tensor<?x128xf32> {graph.name = "x"})
       -> (tensor<?x64xf32> {graph.name = "y"}) attributes {graph.rows = 1 : i64} {
     %w = graph.load_weight @w : tensor<64x128x!graph.encoded<q8_0>>
-    // expected-error @+1 {{reads a weight whose codes take 8192 bytes, more than the 4096 that device 'small' binds at once}}
+    // expected-error @+1 {{reads a weight whose codes take 8192 bytes, and no 64 rows of it fit the 4096 that device 'small' binds at once}}
     %y = graph.region (%a = %x : tensor<?x128xf32>, %b = %w : tensor<64x128x!graph.encoded<q8_0>>) -> (tensor<?x64xf32>) {
       %0 = graph.quantized_linear %a, %b : tensor<?x128xf32>, tensor<64x128x!graph.encoded<q8_0>> -> tensor<?x64xf32>
       graph.yield %0 : tensor<?x64xf32>

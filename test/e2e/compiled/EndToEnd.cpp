@@ -69,12 +69,14 @@ size_t TemporaryFolder::count() const {
 }
 
 Status compile(const std::string &input, const std::string &output,
-               const std::vector<std::string> &targets, int64_t maxContext) {
+               const std::vector<std::string> &targets, int64_t maxContext,
+               const std::vector<std::string> &limits) {
   driver::CompileOptions options;
   options.inputPath = input;
   options.outputPath = output;
   options.targets = targets;
   options.maxContext = maxContext;
+  options.limits = limits;
   std::string text;
   return driver::compileModel(options, text);
 }

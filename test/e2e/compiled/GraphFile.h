@@ -58,9 +58,11 @@ private:
   std::unique_ptr<runtime::Session> session;
 };
 
-/// Compiles |graph| for lavapipe and opens it.
-StatusOr<GraphRunner> compileAndOpen(const GraphFile &graph,
-                                     const TemporaryFolder &folder);
+/// Compiles |graph| for lavapipe, to graph.llmc, and opens it. |limits|: of
+/// lavapipe, to be lower than they are.
+StatusOr<GraphRunner>
+compileAndOpen(const GraphFile &graph, const TemporaryFolder &folder,
+               const std::vector<std::string> &limits = {});
 
 /// The bytes of a plain struct or number, as a little-endian file holds them.
 template <typename T>

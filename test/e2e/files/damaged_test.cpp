@@ -81,7 +81,7 @@ TEST_F(DamagedFile, HeaderAndManifestAreChecked) {
   refusal(flipped(offset), kRun);
 }
 
-TEST_F(DamagedFile, WeightsAndCodeAreCheckedWhenLoaded) {
+TEST_F(DamagedFile, WeightsAndCodeAreCheckedWhenLoaded_B40) {
   LLMC_E2E_NEED_DEVICE();
   const format::Manifest manifest = readManifest();
   bool sawCode = false, sawWeight = false;

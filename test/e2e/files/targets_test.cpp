@@ -91,7 +91,7 @@ void checkKernels(const std::string &file, const TemporaryFolder &folder) {
   EXPECT_GT(numKernels, 50);
 }
 
-TEST_P(ManyTargets, ShareAFileThatInspectExplains) {
+TEST_P(ManyTargets, ShareAFileThatInspectExplains_B40) {
   TemporaryFolder folder;
   const std::string all = folder.file("all.llmc");
   const std::string one = folder.file("one.llmc");
@@ -120,8 +120,45 @@ TEST_P(ManyTargets, ShareAFileThatInspectExplains) {
       oneWeights += section["size"].get<uint64_t>();
   EXPECT_EQ(weights, oneWeights);
   EXPECT_GT(code, 0u);
+  // So four further targets cost their code, their plans (the manifest) and at
+  // most a page each.
+  const uint64_t size = json["file_size"], oneSize = single["file_size"];
+  const uint64_t plans = size - sections;
+  EXPECT_LE(size, oneSize + code + plans + kTargets.size() * 4096);
   checkKernels(all, folder);
   EXPECT_LE(sections, json["file_size"].get<uint64_t>());
+}
+
+// What is made for other devices is passed over, and the file says why.
+TEST(ManyTargetsOnOneDevice, TheConservativeOneRunsAndSaysWhy_B38) {
+  LLMC_E2E_NEED_DEVICE();
+  TemporaryFolder folder;
+  const std::string file = folder.file("all.llmc");
+  LLMC_E2E_OK(compile(goldenPath("tiny-llama-Q4_0"), file,
+                      {"adreno-840", "vulkan-1.1", "mali-g610"}));
+  const std::string adreno =
+      "adreno-840: made for another device (devices of vendor 0x5143 whose "
+      "name holds 'adreno (tm) 840')";
+  auto module = load(file);
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  EXPECT_EQ((*module)->variant().target().name(), "vulkan-1.1");
+  EXPECT_NE((*module)->choiceReason().find(
+                "vulkan-1.1: runs on any such device; passed over " + adreno),
+            std::string::npos)
+      << (*module)->choiceReason();
+  const ToolResult devices = runTool({"devices", file});
+  EXPECT_EQ(devices.exitCode, 0) << devices.errors;
+  for (const std::string &line :
+       {std::string(" runs vulkan-1.1\n"), "   - " + adreno + "\n",
+        std::string("   * vulkan-1.1: runs on any such device\n"),
+        std::string("   - mali-g610: made for another device (")})
+    EXPECT_NE(devices.output.find(line), std::string::npos)
+        << line << devices.output;
+
+  auto refused = load(file, "adreno-840");
+  EXPECT_EQ(refused.status().code(), StatusCode::NoDevice);
+  EXPECT_NE(refused.status().message().find(adreno), std::string::npos)
+      << refused.status().message();
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, ManyTargets,

@@ -100,7 +100,7 @@ TEST(Faults, theDeviceIsLostAtAnyCall) {
             40);
 }
 
-TEST(Faults, namesTheKernelThatTheDriverRefuses) {
+TEST(Faults, namesTheKernelThatTheDriverRefuses_B40) {
   LLMC_NEED_DEVICE();
   const File file;
   const char *kernels[] = {"append", "sum", "scale"};

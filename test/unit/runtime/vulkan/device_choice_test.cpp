@@ -117,6 +117,8 @@ TEST(ChooseVariant, listsEverythingThatIsMissing) {
   target.add_features("int_dot");
   target.set_subgroup_size(32);
   target.set_max_storage_buffer_range(1001);
+  target.set_max_storage_buffers(9);
+  small.maxStorageBuffersPerStage = 4;
   const std::vector<std::string> expected = {
       "Vulkan 1.1 (the device has 1.0)",
       "feature int_dot",
@@ -124,11 +126,56 @@ TEST(ChooseVariant, listsEverythingThatIsMissing) {
       "a storage buffer range of 1001 (the device has 1000)",
       "a workgroup of 128 (the device has 64)",
       "workgroup memory of 16384 (the device has 8192)",
+      "storage buffers a kernel: a number of 9 (the device has 4)",
       "a compute queue"};
   EXPECT_EQ(judgeVariant(small, target).missing, expected);
   const auto choice = chooseVariant(small, {target});
   ASSERT_FALSE(choice.ok());
   EXPECT_EQ(choice.status().code(), StatusCode::NoDevice);
+}
+
+// ggml-org/llama.cpp#9064, pytorch/executorch PR #10030: a driver without
+// 16-bit storage, 8-bit storage or another feature. Each is named, and the file
+// for any device runs instead.
+TEST(ChooseVariant, namesEachMissingFeatureAndFallsBack_B38) {
+  DeviceFacts whole = adreno();
+  whole.features = {"f16_storage",        "f16_arithmetic", "i8_storage",
+                    "i8_arithmetic",      "i16_arithmetic", "int_dot",
+                    "subgroup_arithmetic"};
+  TargetInfo target = adrenoTarget();
+  target.mutable_features()->Assign(whole.features.begin(),
+                                    whole.features.end());
+  EXPECT_EQ(nameOfChoice(whole, {target, conservativeTarget()}), "adreno-840");
+  for (size_t i = 0; i < whole.features.size(); ++i) {
+    DeviceFacts device = whole;
+    device.features.erase(device.features.begin() +
+                          static_cast<std::ptrdiff_t>(i));
+    const auto choice = chooseVariant(device, {target, conservativeTarget()});
+    ASSERT_TRUE(choice.ok());
+    EXPECT_EQ(choice->reason,
+              "vulkan-1.1: runs on any such device; passed over adreno-840: "
+              "lacks feature " +
+                  whole.features[i]);
+    EXPECT_EQ(nameOfChoice(device, {target}),
+              "error: Adreno (TM) 840 can't run the file: adreno-840: lacks "
+              "feature " +
+                  whole.features[i]);
+  }
+}
+
+TEST(ChooseVariant, saysWhomAVariantIsForAndWhatItNeeds) {
+  TargetInfo target = adrenoTarget();
+  EXPECT_EQ(describeDevices(target),
+            "devices of vendor 0x5143 whose name holds 'adreno (tm) 840'");
+  EXPECT_EQ(describeNeeds(target),
+            "Vulkan 1.3, feature f16_storage, workgroups of 1024");
+  target.set_device_type_cpu(1);
+  target.add_device_ids(7);
+  target.add_device_ids(9);
+  EXPECT_EQ(describeDevices(target),
+            "software devices of vendor 0x5143 with id 0x7 or 0x9 whose name "
+            "holds 'adreno (tm) 840'");
+  EXPECT_EQ(describeDevices(conservativeTarget()), "any device");
 }
 
 TEST(ChooseVariant, takesASubgroupSizeThatCanBeRequired) {
@@ -147,7 +194,8 @@ TEST(ChooseVariant, canBeTold) {
   EXPECT_EQ(nameOfChoice(adreno(), targets, "vulkan-1.1"), "vulkan-1.1");
   EXPECT_EQ(nameOfChoice(software(), targets, "adreno-840"),
             "error: llvmpipe (LLVM 15.0.6, 256 bits) can't run the file: "
-            "adreno-840: made for another device");
+            "adreno-840: made for another device (devices of vendor 0x5143 "
+            "whose name holds 'adreno (tm) 840')");
   EXPECT_EQ(nameOfChoice(adreno(), targets, "mali"),
             "error: the file has no variant 'mali'");
 }

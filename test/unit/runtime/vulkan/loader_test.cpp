@@ -9,7 +9,7 @@
 namespace llmc::vulkan {
 namespace {
 
-TEST(Loader, absenceIsAnError) {
+TEST(Loader, absenceIsAnError_B38) {
   const auto loader = Loader::open("libno-such-vulkan.so.1");
   ASSERT_FALSE(loader.ok());
   EXPECT_EQ(loader.status().code(), StatusCode::NoVulkan);
@@ -53,7 +53,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL ofVersion10(VkInstance,
   return nullptr;
 }
 
-TEST(Instance, absenceOfADriverIsAnError) {
+TEST(Instance, absenceOfADriverIsAnError_B38) {
   auto loader = Loader::fromProcAddress(withoutDriver);
   ASSERT_TRUE(loader.ok());
   const auto instance = Instance::create(std::move(*loader));
@@ -63,7 +63,7 @@ TEST(Instance, absenceOfADriverIsAnError) {
             std::string::npos);
 }
 
-TEST(Instance, refusesVulkan10) {
+TEST(Instance, refusesVulkan10_B38) {
   auto loader = Loader::fromProcAddress(ofVersion10);
   ASSERT_TRUE(loader.ok());
   const auto instance = Instance::create(std::move(*loader));
