@@ -60,15 +60,18 @@ void foldKernel(gpu::GPUFuncOp function, const GroupGrid &wanted,
   std::array<Value, 3> places = {b.rem(number, wanted[0]),
                                  b.rem(b.div(number, wanted[0]), wanted[1]),
                                  b.div(number, wanted[0] * wanted[1])};
+  mlir::scf::IfOp guard;
+  if (numGroups(wanted) != numGroups(folded))
+    guard =
+        mlir::scf::IfOp::create(b, b.less(number, b.index(numGroups(wanted))),
+                                /*withElseRegion=*/false);
+  // Last, since the builder inserts before the first of them.
   for (gpu::BlockIdOp id : ids) {
     id.replaceAllUsesWith(places[static_cast<size_t>(id.getDimension())]);
     id.erase();
   }
-  if (numGroups(wanted) == numGroups(folded))
+  if (!guard)
     return;
-
-  Value isWanted = b.less(number, b.index(numGroups(wanted)));
-  auto guard = mlir::scf::IfOp::create(b, isWanted, /*withElseRegion=*/false);
   Block *guarded = guard.thenBlock();
   guarded->getOperations().splice(
       guarded->getTerminator()->getIterator(), body.getOperations(),

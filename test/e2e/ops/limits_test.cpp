@@ -231,7 +231,8 @@ TEST(LargeTables, ConstantsTakeSeveralAllocations_B34) {
   ASSERT_TRUE(runner.ok()) << runner.status().message();
   expectRanges(folder, kMost);
   int numBuffers = 0;
-  for (const format::Buffer &buffer : onlyVariant(folder).buffers()) {
+  const format::Variant variant = onlyVariant(folder);
+  for (const format::Buffer &buffer : variant.buffers()) {
     EXPECT_LE(buffer.size(), kMost);
     numBuffers += buffer.kind() == format::Buffer::WEIGHTS ? 1 : 0;
   }
