@@ -12,6 +12,10 @@ def SelectLoweringConfigsPass : Pass<"llmc-select-lowering-configs", "::mlir::Mo
     `graph.rows` and the region's shapes; rewrites nothing. A region that already has a config keeps it. A region that
     no kernel fits on the device is an error which names the limit.
 
+    The dictionaries `target.tuning` and `target.tuning_defaults` of the module (key of a linear → lowering config,
+    docs/tuning.md) go before its own choice; they are dropped afterwards. An entry of the first that does not fit its
+    region or the device is an error, one of the second is passed over.
+
     ```mlir
     graph.region (%x = %0 : tensor<?x64xf32>, …) -> (tensor<?x64xf32>) { … graph.quantized_linear … }
     // with 4 rows

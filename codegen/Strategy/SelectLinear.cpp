@@ -7,6 +7,7 @@
 #include "codegen/Lowering/WeightType.h"
 #include "codegen/Strategy/LinearTile.h"
 #include "codegen/Strategy/RootStrategies.h"
+#include "codegen/Strategy/TunedLinear.h"
 
 namespace llmc::codegen {
 
@@ -20,7 +21,7 @@ static DeviceLimits limitsOf(target::DeviceAttr device) {
           device.getComputeUnits()};
 }
 
-FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input) {
+FailureOr<LinearProblem> linearProblemOf(const StrategyInput &input) {
   graph::RegionOp region = input.region;
   auto linears =
       llvm::to_vector(region.getBody().getOps<graph::QuantizedLinearOp>());
@@ -37,30 +38,43 @@ FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input) {
   int64_t rows =
       input.rowsOf(cast<RankedTensorType>(linears.front().getType()));
   bool hasNorm = !region.getBody().getOps<graph::RmsNormOp>().empty();
-  LinearShape shape{layout->format,
-                    rows,
-                    parts->front().rows,
-                    layout->columns,
-                    static_cast<int64_t>(linears.size()),
-                    hasNorm};
-  FamilyStrategy strategy = getFamilyStrategy(input.device);
+  return LinearProblem{{layout->format, rows, parts->front().rows,
+                        layout->columns, static_cast<int64_t>(linears.size()),
+                        hasNorm},
+                       limitsOf(input.device),
+                       getFamilyStrategy(input.device)};
+}
+
+graph::LoweringConfigAttr toConfig(const LinearTile &tile,
+                                   const FamilyStrategy &strategy,
+                                   MLIRContext *context) {
+  SmallVector<int64_t> sizes = {tile.rows, tile.columns, tile.kStep};
+  if (tile.isGemv)
+    return graph::LoweringConfigAttr::get(
+        context, StringAttr::get(context, "gemv"), tile.workgroup, sizes,
+        /*splits=*/1, tile.accumulators, tile.registers,
+        strategy.gemv.arithmetic, strategy.gemv.reduction,
+        strategy.gemv.decode);
+  return graph::LoweringConfigAttr::get(
+      context, StringAttr::get(context, "gemm"), tile.workgroup, sizes,
+      /*splits=*/1, tile.accumulators, tile.registers);
+}
+
+FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input) {
+  graph::RegionOp region = input.region;
+  FailureOr<LinearProblem> problem = linearProblemOf(input);
+  if (failed(problem))
+    return failure();
   std::optional<LinearTile> tile =
-      selectLinearTile(shape, limitsOf(input.device), strategy);
+      selectLinearTile(problem->shape, problem->limits, problem->strategy);
   if (!tile)
     return region.emitOpError("has a linear for which no workgroup fits the ")
            << input.device.getMaxInvocations() << " invocations of device '"
            << input.device.getName() << "'";
-  MLIRContext *context = region.getContext();
-  SmallVector<int64_t> sizes = {tile->rows, tile->columns, tile->kStep};
-  if (tile->isGemv)
-    return graph::LoweringConfigAttr::get(
-        context, StringAttr::get(context, "gemv"), tile->workgroup, sizes,
-        /*splits=*/1, tile->accumulators, tile->registers,
-        strategy.gemv.arithmetic, strategy.gemv.reduction,
-        strategy.gemv.decode);
-  return graph::LoweringConfigAttr::get(
-      context, StringAttr::get(context, "gemm"), tile->workgroup, sizes,
-      /*splits=*/1, tile->accumulators, tile->registers);
+  FailureOr<LinearTile> tuned = findTunedTile(region, *problem, *tile);
+  if (failed(tuned))
+    return failure();
+  return toConfig(*tuned, problem->strategy, region.getContext());
 }
 
 } // namespace llmc::codegen

@@ -6,6 +6,7 @@
 #include "codegen/Strategy/Passes.h"
 #include "codegen/Strategy/RootStrategies.h"
 #include "dialects/Target/ModuleDevice.h"
+#include "codegen/Strategy/Tuning.h"
 
 namespace llmc::codegen {
 
@@ -55,7 +56,10 @@ struct SelectLoweringConfigsPass final
                                                 : mlir::WalkResult::interrupt();
     });
     if (result.wasInterrupted())
-      signalPassFailure();
+      return signalPassFailure();
+    // They have served their purpose.
+    getOperation()->removeAttr(kTuningAttr);
+    getOperation()->removeAttr(kTuningDefaultsAttr);
   }
 
   LogicalResult select(graph::RegionOp region, target::DeviceAttr device) {

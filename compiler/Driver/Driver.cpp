@@ -6,6 +6,7 @@
 
 #include "codegen/SPIRV/SpirvTools.h"
 #include "codegen/Targets/LimitOverrides.h"
+#include "codegen/Strategy/Tuning.h"
 #include "codegen/Targets/Targets.h"
 #include "compiler/Driver/Diagnostics.h"
 #include "compiler/Driver/ModelInfo.h"
@@ -57,6 +58,7 @@ private:
 
   Status checkOptions() const;
   Status loadTargets();
+  Status loadTuning();
   Status import();
   Status runPhases(ModuleOp module, ArrayRef<pipelines::Phase> phases,
                    StringRef target);
@@ -74,6 +76,7 @@ private:
   std::string &text;
   MLIRContext context;
   std::vector<description::Target> targets;
+  tuning::Tuning tuning;
   OwningOpRef<ModuleOp> model;
   std::vector<OwningOpRef<ModuleOp>> programs; // one for each target
   unsigned numDumps = 0;
@@ -122,6 +125,16 @@ Status Compilation::loadTargets() {
   return okStatus();
 }
 
+Status Compilation::loadTuning() {
+  if (options.tuningPath.empty())
+    return okStatus();
+  auto loaded = codegen::loadTuning(options.tuningPath);
+  if (!loaded)
+    return Status(StatusCode::InvalidFile, llvm::toString(loaded.takeError()));
+  tuning = std::move(*loaded);
+  return okStatus();
+}
+
 Status Compilation::import() {
   report("reading " + options.inputPath, 0);
   importer::ImportOptions importOptions;
@@ -159,6 +172,12 @@ Status Compilation::compileTarget(const description::Target &target) {
   OwningOpRef<ModuleOp> module(model->clone());
   (*module)->setAttr(target::DeviceAttr::getModuleAttrName(),
                      targets::toDeviceAttr(target, &context));
+  (*module)->setAttr(codegen::kTuningAttr,
+                     codegen::toTuningAttr(tuning, target.name(), &context));
+  (*module)->setAttr(
+      codegen::kTuningDefaultsAttr,
+      codegen::toTuningAttr(codegen::getTuningDefaults(target.name()),
+                            target.name(), &context));
   Status status = runPhases(*module, pipelines::targetPhases(), target.name());
   programs.push_back(std::move(module));
   return status.withContext("target '" + target.name() + "'");
@@ -233,6 +252,7 @@ void Compilation::emitSpirv() {
 Status Compilation::run() {
   LLMC_RETURN_IF_ERROR(checkOptions());
   LLMC_RETURN_IF_ERROR(loadTargets());
+  LLMC_RETURN_IF_ERROR(loadTuning());
   LLMC_RETURN_IF_ERROR(import());
   if (options.emit != Emit::Graph)
     LLMC_RETURN_IF_ERROR(runPhases(*model, pipelines::modelPhases(), ""));

@@ -37,6 +37,8 @@ struct CompileOptions {
   std::string outputPath;
   /// Tokens to plan KV caches for; 0: the model's own limit, but at most 4096.
   int64_t maxContext = 0;
+  /// A tuning file, looked up before the shipped ones; empty: none.
+  std::string tuningPath;
   /// Element type of KV caches, "f32" or "f16"; empty: the target's.
   std::string kvType;
   Emit emit = Emit::File;

@@ -3,56 +3,17 @@
 // llmc compile: a model file to a .llmc file, or to the IR at some border.
 
 #include "tools/llmc/Commands.h"
+#include "tools/llmc/ExitCode.h"
 #include "tools/llmc/Options.h"
+#include "tools/llmc/ProgressLine.h"
 
 #include "compiler/Driver/Driver.h"
 
 #include <cstdio>
-#include <unistd.h>
 
 namespace llmc::tool {
 
 namespace {
-
-/// One line on stderr that is written over; nothing unless it is a terminal.
-class ProgressLine {
-public:
-  ProgressLine() : isTerminal(isatty(STDERR_FILENO) != 0) {}
-  ~ProgressLine() { clear(); }
-
-  void show(const std::string &what, double done) {
-    if (!isTerminal)
-      return;
-    constexpr int kWidth = 30;
-    std::string bar(static_cast<size_t>(done * kWidth), '#');
-    bar.resize(kWidth, ' ');
-    std::fprintf(stderr, "\r\033[K[%s] %3d%% %s", bar.c_str(),
-                 static_cast<int>(done * 100), what.c_str());
-    std::fflush(stderr);
-  }
-  void clear() {
-    if (isTerminal)
-      std::fputs("\r\033[K", stderr);
-  }
-
-private:
-  bool isTerminal;
-};
-
-int exitCodeOf(const Status &status) {
-  switch (status.code()) {
-  case StatusCode::Ok:
-    return kExitOk;
-  case StatusCode::InvalidArgument:
-  case StatusCode::NotFound:
-    return kExitUsage;
-  case StatusCode::InvalidFile:
-  case StatusCode::Unsupported:
-    return kExitRefused;
-  default:
-    return kExitFailure;
-  }
-}
 
 driver::Emit emitOf(const std::string &name) {
   return name == "graph"     ? driver::Emit::Graph
@@ -82,6 +43,8 @@ int runCompile(const Arguments &arguments) {
                   "most 4096)");
   options.choice("kv", {"f32", "f16"}, compile.kvType,
                  "element type of the KV cache (default: the target's)");
+  options.text("tuning", "FILE", compile.tuningPath,
+               "tiles for linears, as `llmc tune` writes them");
   options.choice("emit", {"graph", "fused", "program", "spirv"}, emit,
                  "print the IR at a border instead");
   options.text("dump-dir", "DIR", compile.dumpFolder,

@@ -15,7 +15,9 @@ using Arguments = std::vector<std::string>;
 
 // Only when built with the compiler.
 int runCompile(const Arguments &arguments);
+int runEstimate(const Arguments &arguments);
 int runTargets(const Arguments &arguments);
+int runTune(const Arguments &arguments);
 
 int runBench(const Arguments &arguments);
 int runDevices(const Arguments &arguments);

@@ -19,10 +19,14 @@ struct Command {
 
 #ifdef LLMC_WITH_COMPILER
 constexpr auto kRunCompile = runCompile;
+constexpr auto kRunEstimate = runEstimate;
 constexpr auto kRunTargets = runTargets;
+constexpr auto kRunTune = runTune;
 #else
 constexpr std::nullptr_t kRunCompile = nullptr;
+constexpr std::nullptr_t kRunEstimate = nullptr;
 constexpr std::nullptr_t kRunTargets = nullptr;
+constexpr std::nullptr_t kRunTune = nullptr;
 #endif
 
 const Command kCommands[] = {
@@ -31,6 +35,8 @@ const Command kCommands[] = {
     {"bench", "measure prefill and decode", runBench},
     {"logits", "write the logits after every token", runLogits},
     {"inspect", "show what is in a .llmc file", runInspect},
+    {"estimate", "predict speed and memory on a target", kRunEstimate},
+    {"tune", "find the best tiles for a target", kRunTune},
     {"targets", "list the devices to compile for", kRunTargets},
     {"devices", "list the Vulkan devices of this machine", runDevices},
     {"tokenize", "print the token ids of a text", runTokenize},

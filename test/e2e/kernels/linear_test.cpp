@@ -6,6 +6,10 @@
 #include "test/e2e/kernels/KernelTest.h"
 #include "test/e2e/support/TestWeight.h"
 
+#include "codegen/Strategy/LinearCandidates.h"
+
+#include "llvm/Support/raw_ostream.h"
+
 namespace llmc::test {
 namespace {
 
@@ -376,6 +380,57 @@ TEST_F(LinearTest, repeatable) {
       runner->spoil("y");
       runner->run("f", 0, rows);
       ASSERT_EQ(runner->read<float>("y"), first);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles that a tuning file may ask for
+//===----------------------------------------------------------------------===//
+
+/// The linear with a config of choice.
+std::string tiledText(const TestWeight &weight, int rows,
+                      const codegen::LinearTile &tile) {
+  std::string text = linearText(weight, rows), config;
+  llvm::raw_string_ostream(config)
+      << "attributes {lowering_config = #graph.lowering_config<\""
+      << (tile.isGemv ? "gemv" : "gemm") << "\", workgroup = ["
+      << tile.workgroup[0] << ", " << tile.workgroup[1] << ", 1], tile = ["
+      << tile.rows << ", " << tile.columns << ", " << tile.kStep << "]>} ";
+  return text.insert(text.find("{\n      %0 ="), config);
+}
+
+TEST_F(LinearTest, everyTileComputesTheSame) {
+  codegen::DeviceLimits limits = {};
+  limits.registersFullOccupancy = limits.registersMax = 256;
+  limits.subgroupSize = 16;
+  limits.maxInvocations = 128;
+  limits.workgroupMemoryBytes = 16384;
+  limits.maxUnroll = 32;
+  limits.computeUnits = 4;
+  TestWeight weight = makeRandomWeight("q4_0", 40, 128, 15);
+  for (int rows : {1, 5, 20}) {
+    codegen::LinearShape shape = {};
+    shape.format = codegen::WeightFormat::Q4_0;
+    shape.rows = rows;
+    shape.N = 40;
+    shape.K = 128;
+    shape.numLinears = 1;
+    std::vector<float> x = Numbers(16).take(size_t(rows) * 128);
+    std::vector<double> expected = multiply(x, weight);
+    for (const codegen::LinearTile &tile : codegen::enumerateLinearTiles(
+             shape, limits, *codegen::selectLinearTile(shape, limits, {}))) {
+      // Of GEMMs, one step of k is enough for a test that is short.
+      if (!tile.isGemv && tile.kStep != 8)
+        continue;
+      auto runner = compile(tiledText(weight, rows, tile));
+      ASSERT_TRUE(runner);
+      writeWeight(*runner, "w", weight);
+      runner->write("x", x);
+      runner->run("f", 0, rows);
+      SCOPED_TRACE(tiledText(weight, rows, tile));
+      expectClose(unpadRows(runner->read<float>("y"), rows, 40), expected,
+                  2e-6);
     }
   }
 }

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tiles that a linear may have instead of the one that Strategy chooses, as
+// plain C++: what `llmc tune` compares, and what a tuning file may ask for.
+
+#ifndef LLMC_CODEGEN_STRATEGY_LINEARCANDIDATES_H
+#define LLMC_CODEGEN_STRATEGY_LINEARCANDIDATES_H
+
+#include "codegen/Strategy/LinearTile.h"
+
+#include <string>
+#include <vector>
+
+namespace llmc::codegen {
+
+/// Why a tile cannot compute the linear on the device: the field, what it is
+/// and what is allowed. Empty if it can. `tile.accumulators` and
+/// `tile.registers` must be set (`withEstimate`).
+std::string checkLinearTile(const LinearShape &shape, const LinearTile &tile,
+                            const DeviceLimits &device);
+
+/// The tile with the register model's figures.
+LinearTile withEstimate(const LinearShape &shape, LinearTile tile);
+
+/// `chosen` and, in a fixed order, the tiles near it that pass
+/// `checkLinearTile`: other rows, columns, steps of k and workgroups.
+std::vector<LinearTile> enumerateLinearTiles(const LinearShape &shape,
+                                             const DeviceLimits &device,
+                                             const LinearTile &chosen);
+
+} // namespace llmc::codegen
+
+#endif // LLMC_CODEGEN_STRATEGY_LINEARCANDIDATES_H

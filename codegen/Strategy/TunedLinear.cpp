@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Only the workgroup and the tile are tuned: in which type a linear computes,
+// and how it adds, follows from the device and stays Strategy's choice.
+
+#include "codegen/Strategy/TunedLinear.h"
+
+#include "codegen/Strategy/LinearCandidates.h"
+#include "codegen/Strategy/Tuning.h"
+
+namespace llmc::codegen {
+
+tuning::Entry tuningEntryOf(graph::RegionOp region, const LinearShape &shape) {
+  graph::QuantizedLinearOp linear =
+      *region.getBody().getOps<graph::QuantizedLinearOp>().begin();
+  auto input = cast<RankedTensorType>(linear.getInput().getType());
+  tuning::Entry entry;
+  entry.set_format(formatName(shape.format));
+  entry.set_n(static_cast<uint32_t>(shape.N));
+  entry.set_k(static_cast<uint32_t>(shape.K));
+  entry.set_linears(static_cast<uint32_t>(shape.numLinears));
+  entry.set_norm(shape.hasNorm);
+  entry.set_rows(static_cast<uint32_t>(shape.rows));
+  entry.set_activations(input.getElementType().isF32() ? "f32" : "i8");
+  return entry;
+}
+
+/// The entry of one of the module's dictionaries, or null.
+static graph::LoweringConfigAttr
+findEntry(graph::RegionOp region, StringRef dictionary, StringRef key) {
+  auto entries =
+      region->getParentOfType<ModuleOp>()->getAttrOfType<mlir::DictionaryAttr>(
+          dictionary);
+  return entries ? entries.getAs<graph::LoweringConfigAttr>(key)
+                 : graph::LoweringConfigAttr();
+}
+
+/// Why the config cannot be used, or nothing and the tile.
+static std::string readTile(graph::LoweringConfigAttr config,
+                            const LinearProblem &problem, LinearTile &tile) {
+  StringRef kind = config.getKind().getValue();
+  if (kind != "gemv" && kind != "gemm")
+    return ("kind is '" + kind + "', allowed are gemv and gemm").str();
+  if (config.getWorkgroup().size() != 3 || config.getTile().size() != 3)
+    return "workgroup and tile must be three sizes";
+  bool isGemv = kind == "gemv";
+  if (isGemv != tile.isGemv)
+    return ("kind is '" + kind + "', allowed is " +
+            (tile.isGemv ? "gemv" : "gemm") + " for this linear")
+        .str();
+  llvm::copy(config.getWorkgroup(), tile.workgroup);
+  tile.rows = config.getTile()[0];
+  tile.columns = config.getTile()[1];
+  tile.kStep = config.getTile()[2];
+  tile = withEstimate(problem.shape, tile);
+  return checkLinearTile(problem.shape, tile, problem.limits);
+}
+
+static bool isSame(const LinearTile &a, const LinearTile &b) {
+  return std::equal(a.workgroup, a.workgroup + 3, b.workgroup) &&
+         a.rows == b.rows && a.columns == b.columns && a.kStep == b.kStep;
+}
+
+FailureOr<LinearTile> findTunedTile(graph::RegionOp region,
+                                    const LinearProblem &problem,
+                                    const LinearTile &chosen) {
+  std::string key = tuningKey(tuningEntryOf(region, problem.shape));
+  LinearTile tile = chosen;
+  if (auto config = findEntry(region, kTuningAttr, key)) {
+    std::string problemText = readTile(config, problem, tile);
+    if (problemText.empty() || isSame(tile, chosen))
+      return tile;
+    return region.emitOpError("has a tuning entry '")
+           << key << "' that does not fit: " << problemText;
+  }
+  if (auto config = findEntry(region, kTuningDefaultsAttr, key))
+    if (readTile(config, problem, tile).empty())
+      return tile;
+  return chosen;
+}
+
+} // namespace llmc::codegen

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// llmc tune as a library: models in, a tuning file's contents out. No MLIR in
+// this header.
+
+#ifndef LLMC_COMPILER_TUNING_TUNER_H
+#define LLMC_COMPILER_TUNING_TUNER_H
+
+#include "codegen/Strategy/tuning.pb.h"
+#include "runtime/format/Status.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace llmc::tuner {
+
+struct TuneOptions {
+  /// .gguf files, or .mlir files in the graph dialect.
+  std::vector<std::string> models;
+  /// A shipped target, or the path of a .textproto file.
+  std::string target;
+  /// The folder tools/shader-stats; empty: the register model alone decides.
+  std::string shaderStats;
+  /// Tiles that are compiled for a kind of linear, at most.
+  int64_t numCandidates = 6;
+  /// Time for the driver compilers; what is not measured by then is decided by
+  /// the register model.
+  int64_t seconds = 600;
+  /// What is being done, and how much of it (0 to 1). May be empty; called from
+  /// one thread at a time.
+  std::function<void(const std::string &what, double done)> progress;
+};
+
+struct TuneResult {
+  tuning::Tuning tuning;
+  int64_t numLinears = 0;  // distinct, over all models
+  int64_t numMeasured = 0; // kernels that a driver compiler made
+  int64_t numSpilling = 0; // of them
+  int64_t numChanged = 0;  // linears that got another tile than Strategy's
+  /// Why no driver compiler was asked, or stopped being; empty if all was.
+  std::string remark;
+};
+
+/// Finds the best tile of every distinct linear of the models.
+///
+/// Fails with InvalidArgument without a model, NotFound for an unknown target
+/// or a folder without the tool, InvalidFile for a refused model, Unsupported
+/// for one that the target cannot run.
+StatusOr<TuneResult> tuneModels(const TuneOptions &options);
+
+/// The tuning as text, an entry a line.
+std::string printTuning(const tuning::Tuning &tuning);
+
+} // namespace llmc::tuner
+
+#endif // LLMC_COMPILER_TUNING_TUNER_H

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which tiles a linear may have, and why others are refused.
+
+#include "codegen/Strategy/LinearCandidates.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace llmc::codegen {
+namespace {
+
+LinearShape shapeOf(int64_t rows) {
+  LinearShape shape = {};
+  shape.format = WeightFormat::Q4_0;
+  shape.rows = rows;
+  shape.N = 2048;
+  shape.K = 1024;
+  shape.numLinears = 1;
+  return shape;
+}
+
+DeviceLimits device() {
+  DeviceLimits limits = {};
+  limits.registersFullOccupancy = 64;
+  limits.registersMax = 128;
+  limits.subgroupSize = 16;
+  limits.maxInvocations = 256;
+  limits.workgroupMemoryBytes = 16384;
+  limits.maxUnroll = 32;
+  limits.computeUnits = 4;
+  return limits;
+}
+
+LinearTile tileOf(bool isGemv, int64_t x, int64_t y, int64_t rows,
+                  int64_t columns, int64_t kStep) {
+  LinearTile tile = {};
+  tile.isGemv = isGemv;
+  tile.workgroup[0] = x;
+  tile.workgroup[1] = y;
+  tile.workgroup[2] = 1;
+  tile.rows = rows;
+  tile.columns = columns;
+  tile.kStep = kStep;
+  return tile;
+}
+
+std::string check(int64_t rows, const LinearTile &tile) {
+  LinearShape shape = shapeOf(rows);
+  return checkLinearTile(shape, withEstimate(shape, tile), device());
+}
+
+TEST(LinearTiles, ThatFitArePassed) {
+  EXPECT_EQ(check(1, tileOf(true, 64, 1, 1, 4, 32)), "");
+  EXPECT_EQ(check(8, tileOf(true, 16, 1, 8, 4, 8)), "");
+  EXPECT_EQ(check(32, tileOf(false, 16, 4, 4, 8, 8)), "");
+}
+
+TEST(LinearTiles, ThatFitNothingAreRefusedByName) {
+  EXPECT_EQ(check(9, tileOf(true, 64, 1, 8, 4, 8)),
+            "rows of a gemv is 9, allowed are up to 8");
+  EXPECT_EQ(check(1, tileOf(true, 64, 1, 1, 4, 64)),
+            "tile's k is 64, allowed are powers of two from 8 to 32");
+  EXPECT_EQ(check(1, tileOf(true, 64, 1, 1, 4, 4)),
+            "tile's k is 4, allowed are powers of two from 8 to 32");
+  EXPECT_EQ(check(1, tileOf(true, 64, 1, 2, 4, 8)),
+            "tile's rows is 2, allowed are powers of two up to 8 that the 1 "
+            "rows need");
+  EXPECT_EQ(check(32, tileOf(false, 16, 4, 3, 4, 8)),
+            "tile's rows is 3, allowed are powers of two up to 8 that the 32 "
+            "rows need");
+  EXPECT_EQ(check(1, tileOf(true, 64, 1, 1, 8, 8)),
+            "tile's columns is 8, allowed is 4");
+  EXPECT_EQ(check(1, tileOf(true, 8, 1, 1, 4, 8)),
+            "workgroup's x is 8, allowed are 16 or more, with y 1");
+  EXPECT_EQ(check(32, tileOf(false, 8, 8, 4, 4, 8)),
+            "workgroup's x is 8, allowed is more than y, 8");
+  EXPECT_EQ(check(32, tileOf(false, 128, 4, 4, 4, 8)),
+            "workgroup's number of invocations is 512, allowed are 256");
+  EXPECT_EQ(check(8, tileOf(true, 256, 1, 8, 4, 8)),
+            "workgroup memory is 40960, allowed are 16384 bytes");
+}
+
+TEST(LinearTiles, WithMoreRegistersThanThereAreAreRefused) {
+  LinearShape shape = shapeOf(32);
+  LinearTile tile = withEstimate(shape, tileOf(false, 16, 4, 8, 8, 8));
+  DeviceLimits small = device();
+  small.registersMax = tile.registers - 1;
+  EXPECT_EQ(checkLinearTile(shape, tile, small),
+            "estimate of registers is " + std::to_string(tile.registers) +
+                ", allowed are " + std::to_string(small.registersMax));
+}
+
+TEST(LinearTiles, OfANormAreGemv) {
+  LinearShape shape = shapeOf(8);
+  shape.hasNorm = true;
+  LinearTile tile = withEstimate(shape, tileOf(false, 16, 4, 4, 4, 8));
+  EXPECT_EQ(checkLinearTile(shape, tile, device()),
+            "kind is gemm, which computes no norm of its input");
+}
+
+TEST(LinearTiles, AreEnumeratedFromTheChosenOne) {
+  for (int64_t rows : {1, 8, 32, 512}) {
+    LinearShape shape = shapeOf(rows);
+    LinearTile chosen = *selectLinearTile(shape, device(), {});
+    std::vector<LinearTile> tiles =
+        enumerateLinearTiles(shape, device(), chosen);
+    ASSERT_GE(tiles.size(), 6u) << rows;
+    EXPECT_EQ(tiles[0].rows, chosen.rows);
+    EXPECT_EQ(tiles[0].kStep, chosen.kStep);
+    for (const LinearTile &tile : tiles) {
+      EXPECT_EQ(tile.isGemv, chosen.isGemv);
+      EXPECT_EQ(checkLinearTile(shape, tile, device()), "");
+      EXPECT_EQ(tile.registers, withEstimate(shape, tile).registers);
+    }
+    EXPECT_TRUE(std::any_of(tiles.begin(), tiles.end(), [&](auto &tile) {
+      return tile.workgroup[0] == 2 * chosen.workgroup[0];
+    }));
+  }
+}
+
+} // namespace
+} // namespace llmc::codegen

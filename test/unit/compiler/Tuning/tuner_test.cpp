@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whole runs on a graph of two linears, with a driver compiler that is a
+// script.
+
+#include "compiler/Tuning/Tuner.h"
+
+#include "codegen/Strategy/Tuning.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace llmc::tuner {
+namespace {
+
+const char *const kModel = R"(
+module attributes {graph.files = ["%file"]} {
+  graph.weight @a : tensor<64x128x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 0, rows = 64>]
+  graph.weight @b : tensor<64x128x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 0, rows = 64>]
+  func.func @main(%x: tensor<?x128xf32> {graph.name = "x"}) -> (tensor<?x64xf32> {graph.name = "y"},
+                                                               tensor<?x64xf32> {graph.name = "z"}) {
+    %0 = graph.load_weight @a : tensor<64x128x!graph.encoded<f32>>
+    %1 = graph.dequantize %0 : tensor<64x128x!graph.encoded<f32>> -> tensor<64x128xf32>
+    %2 = graph.matmul %x, %1 transpose_rhs : tensor<?x128xf32>, tensor<64x128xf32> -> tensor<?x64xf32>
+    %3 = graph.silu %x : tensor<?x128xf32>
+    %4 = graph.load_weight @b : tensor<64x128x!graph.encoded<f32>>
+    %5 = graph.dequantize %4 : tensor<64x128x!graph.encoded<f32>> -> tensor<64x128xf32>
+    %6 = graph.matmul %3, %5 transpose_rhs : tensor<?x128xf32>, tensor<64x128xf32> -> tensor<?x64xf32>
+    return %2, %6 : tensor<?x64xf32>, tensor<?x64xf32>
+  }
+}
+)";
+
+class TunerTest : public testing::Test {
+protected:
+  void SetUp() override {
+    folder = std::filesystem::path(testing::TempDir()) /
+             testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder / "weights.bin") << std::string(64 * 128 * 4, '\0');
+    std::string model = kModel;
+    model.replace(model.find("%file"), 5, (folder / "weights.bin").string());
+    std::ofstream(folder / "model.mlir") << model;
+    options.models = {(folder / "model.mlir").string()};
+    options.target = "mali-g610";
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+
+  /// A driver compiler that gives these figures for every kernel.
+  void setDriver(const std::string &figures) {
+    std::ofstream(folder / "measure")
+        << "#!/bin/sh\n[ \"$2\" = /dev/null ] && exit 1\nsep='{'\n"
+           "for file; do case $file in *.spv) [ -s \"$file\" ] || exit 1\n"
+           "printf '%s\"%s\": "
+        << figures << "' \"$sep\" \"$file\"; sep=,;; esac; done\necho '}'\n";
+    std::filesystem::permissions(folder / "measure",
+                                 std::filesystem::perms::owner_all);
+    options.shaderStats = folder.string();
+  }
+
+  std::filesystem::path folder;
+  TuneOptions options;
+};
+
+TEST_F(TunerTest, WithoutADriverTheModelDecidesAndSaysSo) {
+  auto result = tuneModels(options);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  // One shape, for each row bucket of the target.
+  EXPECT_EQ(result->numLinears, 5);
+  EXPECT_EQ(result->tuning.entries_size(), 5);
+  EXPECT_EQ(result->numMeasured, 0);
+  EXPECT_NE(result->remark.find("register model alone"), std::string::npos);
+  EXPECT_FALSE(result->tuning.entries(0).has_measured());
+}
+
+TEST_F(TunerTest, FiguresOfTheDriverAreInTheFile) {
+  setDriver("{\"registers\": 30, \"occupancy\": 2, \"spills\": 0, \"tls\": 0, "
+            "\"hot_loop\": {\"per_mac\": 1.5}}");
+  options.numCandidates = 2;
+  auto result = tuneModels(options);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_GT(result->numMeasured, 0);
+  EXPECT_EQ(result->numSpilling, 0);
+  EXPECT_EQ(result->remark, "");
+  const tuning::Measured &measured = result->tuning.entries(0).measured();
+  EXPECT_EQ(measured.registers(), 30u);
+  EXPECT_EQ(measured.occupancy_percent(), 100u);
+  EXPECT_DOUBLE_EQ(measured.instructions_per_multiply_add(), 1.5);
+  EXPECT_GE(measured.candidates(), 1u);
+}
+
+TEST_F(TunerTest, KernelsThatSpillAreCounted) {
+  setDriver("{\"registers\": 64, \"occupancy\": 1, \"spills\": 9, \"tls\": 40, "
+            "\"hot_loop\": {\"per_mac\": 1.5}}");
+  options.numCandidates = 1;
+  auto result = tuneModels(options);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->numSpilling, result->numMeasured);
+  EXPECT_EQ(result->numChanged, 0);
+}
+
+TEST_F(TunerTest, WhatIsPrintedIsRead) {
+  auto result = tuneModels(options);
+  ASSERT_TRUE(result.ok());
+  result->tuning.set_producer("test");
+  auto again = codegen::parseTuning(printTuning(result->tuning), "t.textproto");
+  ASSERT_TRUE(static_cast<bool>(again)) << llvm::toString(again.takeError());
+  EXPECT_EQ(again->SerializeAsString(), result->tuning.SerializeAsString());
+}
+
+TEST_F(TunerTest, RefusesByName) {
+  options.target = "no-such-target";
+  EXPECT_EQ(tuneModels(options).status().code(), StatusCode::NotFound);
+  options.target = "mali-g610";
+  options.shaderStats = "/no/such/folder";
+  EXPECT_EQ(tuneModels(options).status().message(),
+            "'/no/such/folder/measure' does not exist");
+  options.models = {"/no/such.gguf"};
+  EXPECT_EQ(tuneModels(options).status().code(), StatusCode::InvalidFile);
+  options.models.clear();
+  EXPECT_EQ(tuneModels(options).status().code(), StatusCode::InvalidArgument);
+}
+
+} // namespace
+} // namespace llmc::tuner
