@@ -67,49 +67,57 @@ std::string checkWorkgroup(const LinearTile &tile) {
 
 } // namespace
 
-std::string checkLinearTile(const LinearShape &shape, const LinearTile &tile,
-                            const DeviceLimits &device) {
+std::string checkLinearTile(const LinearProblem &problem,
+                            const LinearTile &tile) {
+  const LinearShape &shape = problem.shape;
+  const DeviceLimits &limits = problem.limits;
   if (tile.isGemv && shape.rows > kMaxGemvRows)
     return say("rows of a gemv", shape.rows,
                "are up to " + std::to_string(kMaxGemvRows));
   if (!tile.isGemv && shape.hasNorm)
     return "kind is gemm, which computes no norm of its input";
-  if (std::string problem = checkSizes(shape, tile); !problem.empty())
-    return problem;
-  if (std::string problem = checkWorkgroup(tile); !problem.empty())
-    return problem;
-  if (invocationsOf(tile) > device.maxInvocations)
+  if (std::string wrong = checkSizes(shape, tile); !wrong.empty())
+    return wrong;
+  if (std::string wrong = checkWorkgroup(tile); !wrong.empty())
+    return wrong;
+  if (invocationsOf(tile) > limits.maxInvocations)
     return say("workgroup's number of invocations", invocationsOf(tile),
-               "are " + std::to_string(device.maxInvocations));
-  if (reductionBytes(shape, tile) > device.workgroupMemoryBytes)
+               "are " + std::to_string(limits.maxInvocations));
+  if (reductionBytes(shape, tile) > limits.workgroupMemoryBytes)
     return say("workgroup memory", reductionBytes(shape, tile),
-               "are " + std::to_string(device.workgroupMemoryBytes) + " bytes");
-  if (tile.registers > device.registersMax)
+               "are " + std::to_string(limits.workgroupMemoryBytes) + " bytes");
+  if (tile.registers > limits.registersMax)
     return say("estimate of registers", tile.registers,
-               "are " + std::to_string(device.registersMax));
+               "are " + std::to_string(limits.registersMax));
   return "";
 }
 
-LinearTile withEstimate(const LinearShape &shape, LinearTile tile) {
+LinearTile withEstimate(const LinearProblem &problem, LinearTile tile) {
+  const LinearShape &shape = problem.shape;
   tile.accumulators = accumulatorsOf(shape, tile.rows, tile.columns);
   tile.registers =
       tile.isGemv ? gemvRegisters(shape, tile) : gemmRegisters(shape, tile);
   return tile;
 }
 
-std::vector<LinearTile> enumerateLinearTiles(const LinearShape &shape,
-                                             const DeviceLimits &device,
+bool isSameTile(const LinearTile &a, const LinearTile &b) {
+  return a.isGemv == b.isGemv &&
+         std::equal(a.workgroup, a.workgroup + 3, b.workgroup) &&
+         a.rows == b.rows && a.columns == b.columns && a.kStep == b.kStep;
+}
+
+std::vector<LinearTile> enumerateLinearTiles(const LinearProblem &problem,
                                              const LinearTile &chosen) {
   std::vector<LinearTile> tiles = {chosen};
   auto add = [&](LinearTile tile) {
-    tile = withEstimate(shape, tile);
-    auto isSame = [&](const LinearTile &other) {
-      return std::equal(tile.workgroup, tile.workgroup + 3, other.workgroup) &&
-             tile.rows == other.rows && tile.columns == other.columns &&
-             tile.kStep == other.kStep;
-    };
-    if (checkLinearTile(shape, tile, device).empty() &&
-        std::none_of(tiles.begin(), tiles.end(), isSame))
+    tile = withEstimate(problem, tile);
+    // A part of a subgroup would idle.
+    bool isWhole = invocationsOf(tile) % problem.limits.subgroupSize == 0;
+    bool isNew =
+        std::none_of(tiles.begin(), tiles.end(), [&](const LinearTile &other) {
+          return isSameTile(tile, other);
+        });
+    if (isWhole && isNew && checkLinearTile(problem, tile).empty())
       tiles.push_back(tile);
   };
   // A workgroup half as large, as it is, twice as large; along x.
@@ -117,7 +125,7 @@ std::vector<LinearTile> enumerateLinearTiles(const LinearShape &shape,
        {chosen.workgroup[0] / 2, chosen.workgroup[0], chosen.workgroup[0] * 2})
     for (int64_t rows : {1, 2, 4, 8})
       for (int64_t columns : {4, 8})
-        for (int64_t kStep : {4, 8, 16, 32}) {
+        for (int64_t kStep : {4, 8, 16, 32, 64}) {
           LinearTile tile = chosen;
           tile.workgroup[0] = lanes;
           tile.rows = rows;

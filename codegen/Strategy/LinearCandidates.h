@@ -13,19 +13,28 @@
 
 namespace llmc::codegen {
 
+/// What the choice of a linear's tile rests on.
+struct LinearProblem {
+  LinearShape shape;
+  DeviceLimits limits;
+  FamilyStrategy strategy;
+};
+
 /// Why a tile cannot compute the linear on the device: the field, what it is
 /// and what is allowed. Empty if it can. `tile.accumulators` and
 /// `tile.registers` must be set (`withEstimate`).
-std::string checkLinearTile(const LinearShape &shape, const LinearTile &tile,
-                            const DeviceLimits &device);
+std::string checkLinearTile(const LinearProblem &problem,
+                            const LinearTile &tile);
 
 /// The tile with the register model's figures.
-LinearTile withEstimate(const LinearShape &shape, LinearTile tile);
+LinearTile withEstimate(const LinearProblem &problem, LinearTile tile);
+
+/// Whether the sizes are equal.
+bool isSameTile(const LinearTile &a, const LinearTile &b);
 
 /// `chosen` and, in a fixed order, the tiles near it that pass
 /// `checkLinearTile`: other rows, columns, steps of k and workgroups.
-std::vector<LinearTile> enumerateLinearTiles(const LinearShape &shape,
-                                             const DeviceLimits &device,
+std::vector<LinearTile> enumerateLinearTiles(const LinearProblem &problem,
                                              const LinearTile &chosen);
 
 } // namespace llmc::codegen

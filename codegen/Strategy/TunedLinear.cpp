@@ -5,7 +5,6 @@
 
 #include "codegen/Strategy/TunedLinear.h"
 
-#include "codegen/Strategy/LinearCandidates.h"
 #include "codegen/Strategy/Tuning.h"
 
 namespace llmc::codegen {
@@ -52,13 +51,8 @@ static std::string readTile(graph::LoweringConfigAttr config,
   tile.rows = config.getTile()[0];
   tile.columns = config.getTile()[1];
   tile.kStep = config.getTile()[2];
-  tile = withEstimate(problem.shape, tile);
-  return checkLinearTile(problem.shape, tile, problem.limits);
-}
-
-static bool isSame(const LinearTile &a, const LinearTile &b) {
-  return std::equal(a.workgroup, a.workgroup + 3, b.workgroup) &&
-         a.rows == b.rows && a.columns == b.columns && a.kStep == b.kStep;
+  tile = withEstimate(problem, tile);
+  return checkLinearTile(problem, tile);
 }
 
 FailureOr<LinearTile> findTunedTile(graph::RegionOp region,
@@ -68,7 +62,7 @@ FailureOr<LinearTile> findTunedTile(graph::RegionOp region,
   LinearTile tile = chosen;
   if (auto config = findEntry(region, kTuningAttr, key)) {
     std::string problemText = readTile(config, problem, tile);
-    if (problemText.empty() || isSame(tile, chosen))
+    if (problemText.empty() || isSameTile(tile, chosen))
       return tile;
     return region.emitOpError("has a tuning entry '")
            << key << "' that does not fit: " << problemText;

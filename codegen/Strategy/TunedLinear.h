@@ -6,18 +6,11 @@
 #ifndef LLMC_CODEGEN_STRATEGY_TUNEDLINEAR_H
 #define LLMC_CODEGEN_STRATEGY_TUNEDLINEAR_H
 
-#include "codegen/Strategy/LinearTile.h"
+#include "codegen/Strategy/LinearCandidates.h"
 #include "codegen/Strategy/RootStrategies.h"
 #include "codegen/Strategy/tuning.pb.h"
 
 namespace llmc::codegen {
-
-/// What the choice of a linear's tile rests on.
-struct LinearProblem {
-  LinearShape shape;
-  DeviceLimits limits;
-  FamilyStrategy strategy;
-};
 
 /// The problem of a region with linears; an error at it when a weight has no
 /// layout or no binding of the device holds it.

@@ -66,6 +66,13 @@ double costMicroseconds(const CostProblem &problem, const Candidate &candidate,
                         const description::Target &device) {
   estimate::Time time =
       estimate::estimateDispatch(workOf(problem, candidate), device, {});
+  // Lanes of a subgroup that a workgroup has no invocations for idle.
+  int64_t invocations =
+      candidate.tile.workgroup[0] * candidate.tile.workgroup[1];
+  int64_t subgroup = std::max<int64_t>(1, device.subgroup().size());
+  int64_t lanes = ceilDiv(invocations, subgroup) * subgroup;
+  time.arithmeticMicroseconds *=
+      static_cast<double>(lanes) / static_cast<double>(invocations);
   auto [less, more] =
       std::minmax(time.memoryMicroseconds, time.arithmeticMicroseconds);
   return more + kNoOverlap * less;

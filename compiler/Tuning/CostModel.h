@@ -47,7 +47,8 @@ struct CostProblem {
 /// Microseconds, for comparisons: the larger of memory and arithmetic time, and
 /// a quarter of the smaller, since the two never overlap wholly. Padding of
 /// rows and columns to the tile is computed, too; a GEMV reads its weights for
-/// each tile of rows; loads narrower than 16 bytes lengthen the memory time.
+/// each tile of rows; loads narrower than 16 bytes lengthen the memory time;
+/// lanes of a subgroup without an invocation idle.
 double costMicroseconds(const CostProblem &problem, const Candidate &candidate,
                         const description::Target &device);
 

@@ -154,8 +154,8 @@ Status Tuner::addModel(const std::string &path) {
 /// model on.
 std::vector<Candidate>
 Tuner::rankedByModel(const LinearOccurrence &linear) const {
-  std::vector<codegen::LinearTile> tiles = codegen::enumerateLinearTiles(
-      linear.problem.shape, linear.problem.limits, linear.chosen);
+  std::vector<codegen::LinearTile> tiles =
+      codegen::enumerateLinearTiles(linear.problem, linear.chosen);
   CostProblem problem = costProblemOf(linear);
   std::vector<std::pair<double, size_t>> order; // cost, place
   for (size_t i = 1; i < tiles.size(); ++i)

@@ -410,7 +410,8 @@ TEST_F(LinearTest, everyTileComputesTheSame) {
   limits.computeUnits = 4;
   TestWeight weight = makeRandomWeight("q4_0", 40, 128, 15);
   for (int rows : {1, 5, 20}) {
-    codegen::LinearShape shape = {};
+    codegen::LinearProblem problem = {{}, limits, {}};
+    codegen::LinearShape &shape = problem.shape;
     shape.format = codegen::WeightFormat::Q4_0;
     shape.rows = rows;
     shape.N = 40;
@@ -419,7 +420,7 @@ TEST_F(LinearTest, everyTileComputesTheSame) {
     std::vector<float> x = Numbers(16).take(size_t(rows) * 128);
     std::vector<double> expected = multiply(x, weight);
     for (const codegen::LinearTile &tile : codegen::enumerateLinearTiles(
-             shape, limits, *codegen::selectLinearTile(shape, limits, {}))) {
+             problem, *codegen::selectLinearTile(shape, limits, {}))) {
       // Of GEMMs, one step of k is enough for a test that is short.
       if (!tile.isGemv && tile.kStep != 8)
         continue;

@@ -89,6 +89,14 @@ TEST(Cost, NarrowLoadsTakeLonger) {
                    4 * kMemory + 0.25 * 2 * kPerInstruction);
 }
 
+TEST(Cost, LanesWithoutAnInvocationIdle) {
+  description::Target wide = device();
+  wide.mutable_subgroup()->set_size(64); // of which workgroups have 16
+  EXPECT_DOUBLE_EQ(
+      costMicroseconds(problem(1), candidate(true, 1, 1, 32, 8), wide),
+      4 * 8 * kPerInstruction + 0.25 * kMemory);
+}
+
 TEST(Cost, BelowHalfOccupancyInstructionsTakeLonger) {
   EXPECT_DOUBLE_EQ(
       costMicroseconds(problem(1), candidate(true, 1, 1, 100, 8), device()),
