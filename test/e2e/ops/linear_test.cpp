@@ -177,7 +177,7 @@ TEST(Linears, ConstantMatrixTimesVector) {
   EXPECT_EQ(*y, std::vector<float>(250, 256.0f));
 }
 
-TEST(Linears, ThinResultsOfLongPrompts) {
+TEST(Linears, ThinResultsOfLongPrompts_B05) {
   LLMC_E2E_NEED_DEVICE();
   const Integers shape = {1024, 16};
   TemporaryFolder folder;
@@ -220,7 +220,7 @@ std::vector<float> smallIntegers(uint64_t firstRow, uint64_t rows,
 
 // A[8, 64, 128] against B[32, 128, 45], each A used by four consecutive B:
 // neither 64 rows nor 45 columns fill the tiles.
-TEST(Linears, RaggedTilesOfABatch) {
+TEST(Linears, RaggedTilesOfABatch_B05) {
   LLMC_E2E_NEED_DEVICE();
   constexpr uint64_t kRows = 64, kInputs = 128, kOutputs = 45;
   TemporaryFolder folder;
