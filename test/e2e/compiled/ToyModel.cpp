@@ -26,7 +26,7 @@ public:
       file.number("general.alignment",
                   static_cast<uint32_t>(options.alignment));
     number("context_length", 64);
-    number("block_count", 1);
+    number("block_count", options.numLayers);
     number("embedding_length", kToyHidden);
     number("feed_forward_length", kInner);
     number("attention.head_count", kHeads);
@@ -43,23 +43,28 @@ public:
     const uint64_t keys = kKvHeads * options.headDim;
     tensor("token_embd.weight", {kToyHidden, kToyVocabulary});
     tensor("output_norm.weight", {kToyHidden});
-    tensor("blk.0.attn_norm.weight", {kToyHidden});
-    tensor("blk.0.attn_q.weight", {kToyHidden, queries});
-    tensor("blk.0.attn_k.weight", {kToyHidden, keys});
-    tensor("blk.0.attn_v.weight", {kToyHidden, keys});
-    tensor("blk.0.attn_output.weight", {queries, kToyHidden});
-    tensor("blk.0.ffn_norm.weight", {kToyHidden});
-    tensor("blk.0.ffn_gate.weight", {kToyHidden, kInner});
-    tensor("blk.0.ffn_up.weight", {kToyHidden, kInner});
-    tensor("blk.0.ffn_down.weight", {kInner, kToyHidden});
+    for (uint32_t layer = 0; layer < options.numLayers; ++layer)
+      addLayer("blk." + std::to_string(layer) + ".", queries, keys);
+  }
+
+  void addLayer(const std::string &block, uint64_t queries, uint64_t keys) {
+    tensor(block + "attn_norm.weight", {kToyHidden});
+    tensor(block + "attn_q.weight", {kToyHidden, queries});
+    tensor(block + "attn_k.weight", {kToyHidden, keys});
+    tensor(block + "attn_v.weight", {kToyHidden, keys});
+    tensor(block + "attn_output.weight", {queries, kToyHidden});
+    tensor(block + "ffn_norm.weight", {kToyHidden});
+    tensor(block + "ffn_gate.weight", {kToyHidden, kInner});
+    tensor(block + "ffn_up.weight", {kToyHidden, kInner});
+    tensor(block + "ffn_down.weight", {kInner, kToyHidden});
     if (options.architecture == "qwen2") {
-      tensor("blk.0.attn_q.bias", {queries});
-      tensor("blk.0.attn_k.bias", {keys});
-      tensor("blk.0.attn_v.bias", {keys});
+      tensor(block + "attn_q.bias", {queries});
+      tensor(block + "attn_k.bias", {keys});
+      tensor(block + "attn_v.bias", {keys});
     }
     if (options.architecture == "qwen3") {
-      tensor("blk.0.attn_q_norm.weight", {options.headDim});
-      tensor("blk.0.attn_k_norm.weight", {options.headDim});
+      tensor(block + "attn_q_norm.weight", {options.headDim});
+      tensor(block + "attn_k_norm.weight", {options.headDim});
     }
   }
 

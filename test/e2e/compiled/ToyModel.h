@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A decoder of one layer as a GGUF file, small enough to write by hand.
+// A decoder of one layer, or a few, as a GGUF file, small enough to write by
+// hand.
 
 #ifndef LLMC_TEST_E2E_COMPILED_TOYMODEL_H
 #define LLMC_TEST_E2E_COMPILED_TOYMODEL_H
@@ -20,6 +21,7 @@ struct ToyOptions {
   uint32_t headDim = 16;              // of 4 heads, 2 KV heads
   size_t alignment = 32;              // 32: the file does not say it
   uint32_t version = 3;
+  uint32_t numLayers = 1;
   std::string leftOut; // the tensor or metadata key that is missing
 };
 

@@ -5,6 +5,7 @@
 // limits.
 
 #include "test/e2e/compiled/EndToEnd.h"
+#include "test/e2e/compiled/ToyModel.h"
 
 #include "runtime/format/Reader.h"
 
@@ -110,6 +111,48 @@ TEST(LesserDevice, TheConservativeTargetKeepsVulkansLimits_B35) {
       EXPECT_LE(slice.range(), uint64_t{1} << 27) << dispatch.label();
       EXPECT_EQ(slice.offset() % 256, 0u) << dispatch.label();
     }
+  }
+}
+
+/// Bytes of the buffers of that kind.
+uint64_t bytesOfKind(const format::Variant &variant,
+                     format::Buffer::Kind kind) {
+  uint64_t bytes = 0;
+  for (const format::Buffer &buffer : variant.buffers())
+    bytes += buffer.kind() == kind ? buffer.size() : 0;
+  return bytes;
+}
+
+// mlc-ai/mlc-llm#1346, ggml-org/llama.cpp#12817: scratch memory that grows with
+// what is in flight. Here a step of 2 layers and one of 24 take the same, and
+// the same kernels.
+TEST(StepMemory, DoesNotGrowWithLayers_B33) {
+  TemporaryFolder folder;
+  const std::vector<std::string> targets = {"lavapipe", "adreno-840",
+                                            "mali-g610"};
+  const auto compileLayers = [&](uint32_t numLayers) {
+    ToyOptions options;
+    options.numLayers = numLayers;
+    const std::string model = folder.file("toy.gguf");
+    const std::string file = folder.file("toy.llmc");
+    writeFile(model, makeToyModel(options).build());
+    const Status status = compile(model, file, targets);
+    EXPECT_TRUE(status.ok()) << status.message();
+    auto reader = format::Reader::open(file);
+    EXPECT_TRUE(reader.ok()) << reader.status().message();
+    return reader.ok() ? (*reader)->manifest() : format::Manifest();
+  };
+  const format::Manifest few = compileLayers(2), many = compileLayers(24);
+  ASSERT_EQ(few.variants_size(), 3);
+  ASSERT_EQ(many.variants_size(), 3);
+  for (int i = 0; i < 3; ++i) {
+    SCOPED_TRACE(targets[static_cast<size_t>(i)]);
+    const format::Variant &a = few.variants(i), &b = many.variants(i);
+    EXPECT_EQ(bytesOfKind(a, format::Buffer::ARENA),
+              bytesOfKind(b, format::Buffer::ARENA));
+    EXPECT_EQ(12 * bytesOfKind(a, format::Buffer::STATE),
+              bytesOfKind(b, format::Buffer::STATE));
+    EXPECT_EQ(a.kernels_size(), b.kernels_size());
   }
 }
 
