@@ -37,6 +37,24 @@ class Spirv(unittest.TestCase):
         self.assertEqual(outer.loads, {2: [4]})
         self.assertEqual(inner.loads, {1: [16], 0: [16, 16]})
 
+    def test_bounds_that_are_carried(self):
+        text = stats_testing.NESTED_LOOPS.replace("%scale_place =", "%inner_end = OpIAdd %uint %group %inner_bound\n%scale_place =")
+        text = text.replace("%k = OpPhi %uint %zero", "%k = OpPhi %uint %group").replace("%k %inner_bound", "%k %inner_end")
+        (outer,) = spirv.Kernel(stats_testing.assemble(text)).loops
+        self.assertEqual((outer.trips, outer.children[0].trips), (8, 4))
+
+    def test_bounds_that_skip_the_loop(self):
+        text = stats_testing.NESTED_LOOPS.replace(
+            "%scale_place =", "%some = OpULessThan %bool %zero %lane\n%inner_end = OpSelect %uint %some %inner_bound %zero\n%scale_place =")
+        text = text.replace("%k %inner_bound", "%k %inner_end")
+        (outer,) = spirv.Kernel(stats_testing.assemble(text)).loops
+        self.assertEqual(outer.children[0].trips, 4)
+
+    def test_bounds_that_are_not_known(self):
+        text = stats_testing.NESTED_LOOPS.replace("%k %inner_bound", "%k %lane")
+        (outer,) = spirv.Kernel(stats_testing.assemble(text)).loops
+        self.assertIsNone(outer.children[0].trips)
+
     def test_damaged_modules(self):
         for code in (b"", CODE[:18], b"\0" * 40, CODE[:-2], CODE[:20] + b"\0" * 8):
             with self.assertRaises(ValueError):

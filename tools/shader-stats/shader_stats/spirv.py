@@ -63,42 +63,48 @@ class Kernel:
             return self._size(operands[0]) * operands[1]
         return 0
 
-    def _value(self, value_id):
-        """The value of an integer that is constant, or the most that a choice between it and zero gives; else None."""
+    def _linear(self, value_id):
+        """An integer as (id of what is not known or None, constant that is added to it). A choice between two that differ by a constant is
+        the first: loops over no rows are skipped that way."""
         opcode, operands = self.defined.get(value_id, (0, ()))
         if opcode in (CONSTANT, SPEC_CONSTANT):
-            return operands[0]
-        if opcode == SELECT and self._value(operands[2]) == 0:
-            return self._value(operands[1])
+            return None, operands[0]
+        if opcode == SELECT:
+            chosen, other = self._linear(operands[1]), self._linear(operands[2])
+            if chosen[0] == other[0]:
+                return chosen
         if opcode in (I_ADD, I_SUB, I_MUL, U_DIV, S_DIV):
-            left, right = map(self._value, operands[:2])
-            if left is None or right is None:
-                return None
-            if opcode in (U_DIV, S_DIV):
-                return left // right if right else None
-            return {I_ADD: left + right, I_SUB: left - right, I_MUL: left * right}[opcode]
-        return None
+            (base, left), (other_base, right) = map(self._linear, operands[:2])
+            if base is not None and other_base is None and opcode in (I_ADD, I_SUB):
+                return base, left + right if opcode == I_ADD else left - right
+            if base is None and other_base is not None and opcode == I_ADD:
+                return other_base, left + right
+            if base is None and other_base is None and not (opcode in (U_DIV, S_DIV) and not right):
+                return None, {I_ADD: left + right, I_SUB: left - right, I_MUL: left * right}.get(opcode, left // (right or 1))
+        return value_id, 0
 
     def _trips(self, condition):
         """How often a loop runs whose counter is a phi that is compared with a bound."""
         opcode, operands = self.defined.get(condition, (0, ()))
         if opcode not in (U_LESS, S_LESS):
             return None
-        counter, bound = operands[0], self._value(operands[1])
+        counter, (bound_base, bound) = operands[0], self._linear(operands[1])
         phi, incoming = self.defined.get(counter, (0, ()))
-        if phi != PHI or bound is None:
+        if phi != PHI:
             return None
-        begin = step = None
+        begin, step = None, 0
         for value in incoming[::2]:
-            add, addends = self.defined.get(value, (0, ()))
-            if add == I_ADD and counter in addends[:2]:
-                step = self._value(addends[1] if addends[0] == counter else addends[0])
+            base, number = self._linear(value)
+            if base == counter:
+                step = number
             else:
-                begin = self._value(value)
-        if not step:
+                begin = (base, number)
+        if not step or begin is None:
             return None
+        if begin[0] == bound_base:
+            return max(0, -(-(bound - begin[1]) // step))
         # Where each lane begins at a place of its own, below the step, the first one's count stands for all.
-        return max(0, -(-(bound - (begin or 0)) // step)) if begin is not None or step > 1 else None
+        return -(-bound // step) if bound_base is None and step > 1 else None
 
     def _find_loops(self):
         open_loops = []  # (loop, id of the label behind it)
