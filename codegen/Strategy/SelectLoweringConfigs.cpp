@@ -5,8 +5,8 @@
 
 #include "codegen/Strategy/Passes.h"
 #include "codegen/Strategy/RootStrategies.h"
-#include "dialects/Target/ModuleDevice.h"
 #include "codegen/Strategy/Tuning.h"
+#include "dialects/Target/ModuleDevice.h"
 
 namespace llmc::codegen {
 

@@ -5,8 +5,8 @@
 #include "compiler/Driver/Driver.h"
 
 #include "codegen/SPIRV/SpirvTools.h"
-#include "codegen/Targets/LimitOverrides.h"
 #include "codegen/Strategy/Tuning.h"
+#include "codegen/Targets/LimitOverrides.h"
 #include "codegen/Targets/Targets.h"
 #include "compiler/Driver/Diagnostics.h"
 #include "compiler/Driver/ModelInfo.h"

@@ -137,8 +137,9 @@ llvm::Error ProgramEncoder::placeStates() {
   });
   Place begin = {0, 0}; // of the buffer being filled: its index, first offset
   for (auto [offset, size] : sizes) {
-    if (statePlaces.empty() || offset + size - begin.offset > maxAllocation)
-      begin = {addBuffer(format::Buffer::STATE, 0), offset};
+    bool isFirst = statePlaces.empty();
+    if (isFirst || offset + size - begin.offset > maxAllocation)
+      begin = {addBuffer(format::Buffer::STATE, 0), isFirst ? 0 : offset};
     statePlaces[offset] = {begin.buffer, offset - begin.offset};
     variant.mutable_buffers(static_cast<int>(begin.buffer))
         ->set_size(llvm::alignTo(offset + size - begin.offset, 16));

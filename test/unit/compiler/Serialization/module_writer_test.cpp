@@ -251,6 +251,15 @@ TEST_F(ModuleWriterTest, BuffersAndPorts) {
 
 TEST_F(ModuleWriterTest, WeightsThatExceedAnAllocationGetSeveralBuffers) {
   auto module = program(/*maxAllocation=*/600);
+  // What is not cut has to fit: 256 bytes of arena with 320 kept, one state.
+  module->walk([](llmc::program::SliceOp slice) {
+    if (slice.getStorage() == llmc::program::Storage::Arena)
+      slice.setOffset(0);
+    if (slice.getStorage() == llmc::program::Storage::State) {
+      slice.setOffset(0);
+      slice.setBytes(512);
+    }
+  });
   ASSERT_EQ(write({{*module, target("one")}}), "");
   auto reader = read();
   ASSERT_TRUE(reader);
@@ -260,6 +269,36 @@ TEST_F(ModuleWriterTest, WeightsThatExceedAnAllocationGetSeveralBuffers) {
   EXPECT_EQ(variant.weights(0).buffer(), 0u);
   EXPECT_EQ(variant.weights(1).buffer(), 1u);
   EXPECT_EQ(variant.entries(1).commands(2).dispatch().bindings(1).buffer(), 1u);
+}
+
+TEST_F(ModuleWriterTest, AnArenaThatExceedsAnAllocationIsRefused) {
+  auto module = program(/*maxAllocation=*/600);
+  EXPECT_EQ(write({{*module, target("one")}}),
+            "a buffer of kind arena takes 832 bytes; target 'one' allocates "
+            "at most 600");
+  EXPECT_EQ(numFiles(), 1u);
+}
+
+TEST_F(ModuleWriterTest, StatesThatExceedAnAllocationGetSeveralBuffers) {
+  // 832 bytes of arena fit, two states of 1024 do not.
+  auto module = program(/*maxAllocation=*/1200);
+  module->walk([](llmc::program::SliceOp slice) {
+    if (slice.getStorage() != llmc::program::Storage::State)
+      return;
+    mlir::OpBuilder builder(slice);
+    auto second = llvm::cast<llmc::program::SliceOp>(
+        builder.clone(*slice.getOperation()));
+    second.setSymbol("blk.0.v");
+    second.setOffset(1152);
+  });
+  ASSERT_EQ(write({{*module, target("one")}}), "");
+  auto reader = read();
+  ASSERT_TRUE(reader);
+  std::vector<uint64_t> sizes;
+  for (const format::Buffer &buffer : reader->manifest().variants(0).buffers())
+    if (buffer.kind() == format::Buffer::STATE)
+      sizes.push_back(buffer.size());
+  EXPECT_EQ(sizes, (std::vector<uint64_t>{1152, 1024}));
 }
 
 TEST_F(ModuleWriterTest, ShortModelFileIsRefusedWithoutOutput) {
