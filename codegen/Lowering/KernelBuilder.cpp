@@ -204,6 +204,11 @@ Value KernelBuilder::bitOr(Value lhs, Value rhs) {
   return arith::OrIOp::create(*this, lhs, rhs);
 }
 
+Value KernelBuilder::bitXor(Value operand, int64_t mask) {
+  return arith::XOrIOp::create(*this, operand,
+                               constant(operand.getType(), mask));
+}
+
 //===----------------------------------------------------------------------===//
 // Comparison and conversion
 //===----------------------------------------------------------------------===//
@@ -247,6 +252,18 @@ Value KernelBuilder::unsignedToF32(Value integer) {
 Value KernelBuilder::signedToF32(Value integer) {
   return arith::SIToFPOp::create(
       *this, withElement(integer.getType(), getF32Type()), integer);
+}
+
+static Value bytesOf(KernelBuilder &b, Value i32) {
+  return spirv::BitcastOp::create(b, VectorType::get(4, b.getI8Type()), i32);
+}
+
+Value KernelBuilder::unsignedBytesToF32(Value i32) {
+  return unsignedToF32(bytesOf(*this, i32));
+}
+
+Value KernelBuilder::signedBytesToF32(Value i32) {
+  return signedToF32(bytesOf(*this, i32));
 }
 
 Value KernelBuilder::bitcastToF32(Value integer) {

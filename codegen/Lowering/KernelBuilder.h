@@ -70,6 +70,7 @@ public:
   Value shiftRightSigned(Value operand, int64_t bits);
   Value bitAnd(Value operand, int64_t mask);
   Value bitOr(Value lhs, Value rhs);
+  Value bitXor(Value operand, int64_t mask);
 
   // Comparison (bool results) and choice.
   Value less(Value lhs, Value rhs);
@@ -83,6 +84,10 @@ public:
   /// Unsigned and signed integers to f32, scalars and vectors.
   Value unsignedToF32(Value integer);
   Value signedToF32(Value integer);
+  /// The four bytes of an i32, lowest first, as vector<4xf32>; needs
+  /// i8_arithmetic.
+  Value unsignedBytesToF32(Value i32);
+  Value signedBytesToF32(Value i32);
   /// Same bits: i32 to f32 and back, scalars and vectors.
   Value bitcastToF32(Value integer);
   Value bitcastToI32(Value value);

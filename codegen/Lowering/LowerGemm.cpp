@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Linears for many rows: an invocation computes a tile of rows x quads in
-// registers, its workgroup neighbours in x the next quads, in y the next rows.
-// Weights are decoded once for the tile's rows. There is no workgroup memory:
-// caches serve the lanes that read the same.
+// Linears for many rows, in f32: an invocation computes a tile of rows x quads
+// in registers. Weights are decoded once for the tile's rows. There is no
+// workgroup memory between invocations: caches serve those that read the same.
 
-#include "codegen/Lowering/Elementwise.h"
-#include "codegen/Lowering/LinearRegion.h"
+#include "codegen/Lowering/GemmFrame.h"
+#include "codegen/Lowering/GemmWeights.h"
 
 #include <algorithm>
 
@@ -14,172 +13,192 @@ namespace llmc::codegen {
 
 namespace {
 
+/// The tile's rows of the input. A cursor is an index that all rows share; it
+/// moves by one for four columns.
+class GemmInput {
+public:
+  GemmInput(GemmFrame &frame, LinearInput input, int64_t rowStride)
+      : b(frame.b), input(input), stride(rowStride / 4) {
+    // Rows at fixed distances need one cursor; otherwise each has a base.
+    if (frame.rowsAreWhole()) {
+      start = this->input.rowBase(frame.row(), 0);
+      return;
+    }
+    start = b.index(0);
+    for (int64_t row = 0; row < frame.tileRows; ++row)
+      bases.push_back(
+          this->input.rowBase(b.add(frame.row(), row), frame.numRows));
+  }
+
+  Value cursor() const { return start; }
+  Value load(Value cursor, int64_t row) {
+    return bases.empty() ? input.load(cursor, b.index(row * stride))
+                         : input.load(bases[row], cursor);
+  }
+
+private:
+  KernelBuilder &b;
+  LinearInput input;
+  int64_t stride;
+  Value start;
+  SmallVector<Value> bases;
+};
+
 class GemmKernel {
 public:
   GemmKernel(RegionContext &context, LinearRegion &parts)
-      : context(context), parts(parts),
-        unit(context, context.getConfig().getWorkgroup()), b(unit.builder()),
-        lanesX(context.getConfig().getWorkgroup()[0]),
-        lanesY(context.getConfig().getWorkgroup()[1]),
-        tileRows(context.getConfig().getTile()[0]),
-        tileQuads(context.getConfig().getTile()[1] / 4),
-        kStep(context.getConfig().getTile()[2]),
-        numRows(context.rowsOf(parts.resultType())) {}
+      : parts(parts), frame(context, parts), b(frame.b),
+        format(parts.layout().format), unitColumns(columnsPerUnit(format)),
+        groupColumns(scaleGroupColumns(format)) {}
 
   LogicalResult emit();
 
 private:
-  /// Sums are ordered [decoder][row]; decoders are ordered [linear][quad].
+  /// Scalars, ordered [linear][quad][row of the quad][row of the tile].
   using Sums = SmallVector<Value>;
+  /// Where a step reads: `place` in the codes, `cursor` in the input. `unit` is
+  /// the first unit's number in its group, where that is known.
+  struct Place {
+    Value place, cursor;
+    std::optional<int64_t> unit;
+  };
 
-  void addDecoders();
+  Value &sumOf(Sums &sums, int64_t linear, int64_t quad, int64_t lane,
+               int64_t row) {
+    return sums[((linear * frame.tileQuads + quad) * 4 + lane) *
+                    frame.tileRows +
+                row];
+  }
+  int64_t placesPer(int64_t columns) const {
+    return columns / unitColumns * kQuadsPerTile;
+  }
+  Sums addStep(Place at, ArrayRef<GemmGroup> data, ValueRange carried);
+  void addHalf(ArrayRef<SmallVector<SmallVector<Value>>> units,
+               ArrayRef<GemmGroup> data, ArrayRef<SmallVector<Value>> high,
+               int64_t half, ArrayRef<Value> inputs, Sums &sums);
+  Sums addSteps(Value place, Value end, Value cursor, ArrayRef<GemmGroup> data,
+                ValueRange carried);
   Sums addGroup(Value group, ValueRange carried);
-  Sums addStep(Value group, Value step, ArrayRef<WeightDecoder::Group> data,
-               ValueRange carried);
-  LogicalResult store(const Sums &sums);
+  Sums addAll();
 
-  bool rowsAreWhole() const { return numRows % (tileRows * lanesY) == 0; }
-
-  RegionContext &context;
   LinearRegion &parts;
-  KernelUnit unit;
+  GemmFrame frame;
   KernelBuilder &b;
-  int64_t lanesX, lanesY, tileRows, tileQuads, kStep, numRows;
-  std::vector<WeightDecoder> decoders;
-  SmallVector<Value> quads, rowBases;
-  std::optional<LinearInput> input;
-  Value firstRow;
+  WeightFormat format;
+  int64_t unitColumns, groupColumns;
+  std::vector<GemmWeights> weights;
+  std::optional<GemmInput> input;
 };
 
-void GemmKernel::addDecoders() {
-  int64_t numQuads = parts.layout().numQuads();
-  Value first = b.add(b.mul(b.groupId(gpu::Dimension::x), lanesX * tileQuads),
-                      b.localId(gpu::Dimension::x));
-  SmallVector<Value> readQuads;
-  for (int64_t quad = 0; quad < tileQuads; ++quad) {
-    quads.push_back(b.add(first, quad * lanesX));
-    // Invocations beyond the last quad read it and store nothing.
-    bool isWhole = numQuads % (lanesX * tileQuads) == 0;
-    readQuads.push_back(isWhole ? quads.back()
-                                : b.min(quads.back(), b.index(numQuads - 1)));
-  }
-  for (const WeightView &weight : parts.weights)
-    for (Value quad : readQuads)
-      decoders.emplace_back(unit, weight, quad, kStep);
+/// Four columns: each weight is decoded when it is used, for all rows.
+void GemmKernel::addHalf(ArrayRef<SmallVector<SmallVector<Value>>> units,
+                         ArrayRef<GemmGroup> data,
+                         ArrayRef<SmallVector<Value>> high, int64_t half,
+                         ArrayRef<Value> inputs, Sums &sums) {
+  for (size_t linear = 0; linear < weights.size(); ++linear)
+    for (int64_t quad = 0; quad < frame.tileQuads; ++quad)
+      for (int64_t lane = 0; lane < 4; ++lane) {
+        std::array<Value, 4> columns = weights[linear].decode(
+            units[linear], data[linear], high[linear], quad, lane, half);
+        for (int64_t column = 0; column < 4; ++column)
+          for (int64_t row = 0; row < frame.tileRows; ++row) {
+            Value &sum = sumOf(sums, linear, quad, lane, row);
+            sum = b.fma(columns[column], b.extract(inputs[row], column), sum);
+          }
+      }
 }
 
-/// kStep columns: all rows' inputs are loaded, then one quad after another is
-/// decoded and used.
-GemmKernel::Sums GemmKernel::addStep(Value group, Value step,
-                                     ArrayRef<WeightDecoder::Group> data,
+/// kStep columns.
+GemmKernel::Sums GemmKernel::addStep(Place at, ArrayRef<GemmGroup> data,
                                      ValueRange carried) {
-  const WeightDecoder &any = decoders.front();
-  Value firstQuad =
-      b.add(b.mul(group, any.columnsPerGroup() / 4), b.mul(step, kStep / 4));
-  Value firstUnit = b.mul(step, kStep / any.unitColumns());
   Sums sums(carried);
-  int64_t blockColumns = std::max<int64_t>(4, any.unitColumns());
-  for (int64_t block = 0; block < kStep; block += blockColumns) {
-    SmallVector<SmallVector<Value>> inputs(blockColumns / 4);
-    for (int64_t quad = 0; quad < blockColumns / 4; ++quad)
-      for (Value base : rowBases)
-        inputs[quad].push_back(
-            input->load(base, b.add(firstQuad, block / 4 + quad)));
-    for (auto [number, decoder] : llvm::enumerate(decoders)) {
-      SmallVector<Value> columns;
-      for (int64_t column = block; column < block + blockColumns;
-           column += decoder.unitColumns())
-        columns.append(decoder.loadWeights(
-            group, data[number],
-            b.add(firstUnit, column / decoder.unitColumns())));
-      for (auto [quad, x] : llvm::enumerate(inputs))
-        for (int64_t row = 0; row < tileRows; ++row) {
-          Value &sum = sums[number * tileRows + row];
-          sum =
-              accumulate(b, ArrayRef(columns).slice(4 * quad, 4), x[row], sum);
-        }
+  int64_t blockColumns = std::max<int64_t>(4, unitColumns);
+  for (int64_t block = 0; block < frame.kStep; block += blockColumns) {
+    SmallVector<SmallVector<SmallVector<Value>>> units(weights.size());
+    SmallVector<SmallVector<Value>> high(weights.size());
+    for (auto [linear, weight] : llvm::enumerate(weights)) {
+      for (int64_t column = 0; column < blockColumns; column += unitColumns)
+        units[linear].push_back(
+            weight.loadUnits(b.add(at.place, placesPer(block + column))));
+      std::optional<int64_t> unit;
+      if (at.unit)
+        unit = *at.unit + block / unitColumns;
+      high[linear] = weight.highOfUnit(data[linear],
+                                       b.add(at.place, placesPer(block)), unit);
+    }
+    for (int64_t half = 0; half < blockColumns / 4; ++half) {
+      SmallVector<Value> inputs;
+      for (int64_t row = 0; row < frame.tileRows; ++row)
+        inputs.push_back(input->load(b.add(at.cursor, block / 4 + half), row));
+      addHalf(units, data, high, half, inputs, sums);
     }
   }
   return sums;
 }
 
+/// Steps from `place` to `end`.
+GemmKernel::Sums GemmKernel::addSteps(Value place, Value end, Value cursor,
+                                      ArrayRef<GemmGroup> data,
+                                      ValueRange carried) {
+  SmallVector<Value> initial{cursor};
+  initial.append(carried.begin(), carried.end());
+  SmallVector<Value> done =
+      b.forLoop(place, end, b.index(placesPer(frame.kStep)), initial,
+                [&](Value now, ValueRange values) {
+                  SmallVector<Value> next{b.add(values[0], frame.kStep / 4)};
+                  next.append(addStep({now, values[0], std::nullopt}, data,
+                                      values.drop_front()));
+                  return next;
+                });
+  return Sums(llvm::drop_begin(done));
+}
+
 GemmKernel::Sums GemmKernel::addGroup(Value group, ValueRange carried) {
-  SmallVector<WeightDecoder::Group> data;
-  for (WeightDecoder &decoder : decoders)
-    data.push_back(decoder.loadGroup(group));
-  int64_t steps = decoders.front().columnsPerGroup() / kStep;
-  if (steps == 1)
-    return addStep(group, b.index(0), data, carried);
-  return b.forLoop(b.index(0), b.opaqueIndex(steps), b.index(1), carried,
-                   [&](Value step, ValueRange now) {
-                     return addStep(group, step, data, now);
+  SmallVector<GemmGroup> data;
+  for (GemmWeights &weight : weights)
+    data.push_back(weight.loadGroup(group));
+  Value place =
+      b.add(weights.front().firstUnit(), b.mul(group, placesPer(groupColumns)));
+  Value cursor = b.add(input->cursor(), b.mul(group, groupColumns / 4));
+  if (frame.kStep == groupColumns)
+    return addStep({place, cursor, 0}, data, carried);
+  Value end = b.add(place, b.opaqueIndex(placesPer(groupColumns)));
+  return addSteps(place, end, cursor, data, carried);
+}
+
+GemmKernel::Sums GemmKernel::addAll() {
+  Sums zeros(frame.numLinears() * frame.tileQuads * 4 * frame.tileRows,
+             b.f32(0.0));
+  int64_t columns = parts.layout().paddedColumns;
+  if (groupColumns == 0) {
+    Value place = weights.front().firstUnit();
+    SmallVector<GemmGroup> none(weights.size());
+    return addSteps(place, frame.bound(place, placesPer(columns)),
+                    input->cursor(), none, zeros);
+  }
+  Value zero = b.index(0);
+  return b.forLoop(zero, frame.bound(zero, columns / groupColumns), b.index(1),
+                   zeros, [&](Value group, ValueRange carried) {
+                     return addGroup(group, carried);
                    });
 }
 
-LogicalResult GemmKernel::store(const Sums &sums) {
-  int64_t usedQuads = paddedRow(parts.layout().rows) / 4;
-  LogicalResult ok = success();
-  for (int64_t quad = 0; quad < tileQuads; ++quad)
-    for (int64_t row = 0; row < tileRows; ++row) {
-      Value place = b.add(firstRow, row);
-      auto storeOne = [&] {
-        ElementwiseEmitter emitter(unit, place, quads[quad]);
-        for (auto [number, linear] : llvm::enumerate(parts.linears))
-          emitter.map(linear.getResult(),
-                      sums[(number * tileQuads + quad) * tileRows + row]);
-        for (unsigned number = 0;
-             succeeded(ok) && number < context.getRegion().getNumResults();
-             ++number)
-          ok = emitter.storeResult(number);
-      };
-      Value stores;
-      if (usedQuads % (lanesX * tileQuads) != 0)
-        stores = b.less(quads[quad], b.index(usedQuads));
-      if (!rowsAreWhole()) {
-        Value hasRow = b.less(place, b.index(numRows));
-        stores = stores ? b.logicalAnd(stores, hasRow) : hasRow;
-      }
-      if (stores)
-        b.ifThen(stores, storeOne);
-      else
-        storeOne();
-      if (failed(ok))
-        return failure();
-    }
-  return success();
-}
-
 LogicalResult GemmKernel::emit() {
-  FailureOr<LinearInput> bound = LinearInput::bind(unit, parts);
+  FailureOr<LinearInput> bound = LinearInput::bind(frame.unit, parts);
   if (failed(bound))
     return failure();
-  input = *bound;
-  int64_t groupRows = tileRows * lanesY, groupQuads = lanesX * tileQuads;
-  Value rowTile = b.add(b.mul(b.groupId(gpu::Dimension::y), lanesY),
-                        b.localId(gpu::Dimension::y));
-  firstRow = b.mul(rowTile, tileRows);
-  for (int64_t row = 0; row < tileRows; ++row)
-    rowBases.push_back(
-        input->rowBase(b.add(firstRow, row), rowsAreWhole() ? 0 : numRows));
-  addDecoders();
-
-  // Invocations of rows beyond the step's take no rounds. There is no barrier
-  // that they could miss.
-  Value groups =
-      b.select(b.less(firstRow, unit.numRows(parts.resultType())),
-               b.opaqueIndex(decoders.front().numGroups()), b.index(0));
-  Sums zeros(decoders.size() * tileRows, b.constant(b.f32x4(), 0.0));
-  Sums sums = b.forLoop(b.index(0), groups, b.index(1), zeros,
-                        [&](Value group, ValueRange carried) {
-                          return addGroup(group, carried);
-                        });
-  if (failed(store(sums)))
-    return failure();
-  int64_t numQuads = parts.layout().numQuads();
-  unit.finish(parts.label("gemm", numRows),
-              {(numQuads + groupQuads - 1) / groupQuads,
-               (numRows + groupRows - 1) / groupRows, 1});
-  return success();
+  input.emplace(frame, *bound, parts.input.rowStride);
+  bool hasBytes = convertsBytes(frame.unit.getContext().getDevice());
+  for (const WeightView &weight : parts.weights)
+    weights.emplace_back(frame.unit, weight, frame.quadToRead(),
+                         frame.tileQuads, hasBytes);
+  Sums sums = addAll();
+  return frame.storeAndFinish([&](int64_t linear, int64_t quad, int64_t row) {
+    SmallVector<Value> lanes;
+    for (int64_t lane = 0; lane < 4; ++lane)
+      lanes.push_back(sumOf(sums, linear, quad, lane, row));
+    return b.vector(lanes);
+  });
 }
 
 } // namespace

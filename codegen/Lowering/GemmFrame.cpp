@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The frame of the GEMM kernels: ownership, guards, stores.
+
+#include "codegen/Lowering/GemmFrame.h"
+
+namespace llmc::codegen {
+
+GemmFrame::GemmFrame(RegionContext &context, LinearRegion &parts)
+    : unit(context, context.getConfig().getWorkgroup()), b(unit.builder()),
+      lanesX(context.getConfig().getWorkgroup()[0]),
+      lanesY(context.getConfig().getWorkgroup()[1]),
+      tileRows(context.getConfig().getTile()[0]),
+      tileQuads(context.getConfig().getTile()[1] / 4),
+      kStep(context.getConfig().getTile()[2]),
+      numRows(context.rowsOf(parts.resultType())), context(context),
+      parts(parts) {
+  Value rowTile = b.add(b.mul(b.groupId(gpu::Dimension::y), lanesY),
+                        b.localId(gpu::Dimension::y));
+  firstRow = b.mul(rowTile, tileRows);
+  Value lane = b.add(b.mul(b.groupId(gpu::Dimension::x), lanesX),
+                     b.localId(gpu::Dimension::x));
+  firstQuad = b.mul(lane, tileQuads);
+  int64_t numQuads = parts.layout().numQuads();
+  clampedQuad = numQuads % (lanesX * tileQuads) == 0
+                    ? firstQuad
+                    : b.min(firstQuad, b.index(numQuads - tileQuads));
+  hasRows = b.less(firstRow, unit.numRows(parts.resultType()));
+}
+
+Value GemmFrame::bound(Value start, int64_t distance) {
+  return b.select(hasRows, b.add(start, b.opaqueIndex(distance)), start);
+}
+
+LogicalResult GemmFrame::store(ResultAt resultAt, int64_t quad, int64_t row) {
+  ElementwiseEmitter emitter(unit, b.add(firstRow, row),
+                             b.add(firstQuad, quad));
+  for (auto [number, linear] : llvm::enumerate(parts.linears))
+    emitter.map(linear.getResult(),
+                resultAt(static_cast<int64_t>(number), quad, row));
+  for (unsigned number = 0; number < context.getRegion().getNumResults();
+       ++number)
+    if (failed(emitter.storeResult(number)))
+      return failure();
+  return success();
+}
+
+LogicalResult GemmFrame::storeAndFinish(ResultAt resultAt) {
+  int64_t usedQuads = paddedRow(parts.layout().rows) / 4;
+  LogicalResult ok = success();
+  for (int64_t row = 0; row < tileRows; ++row)
+    for (int64_t quad = 0; quad < tileQuads; ++quad) {
+      Value stores;
+      if (usedQuads % (lanesX * tileQuads) != 0)
+        stores = b.less(b.add(firstQuad, quad), b.index(usedQuads));
+      if (!rowsAreWhole()) {
+        Value hasRow = b.less(b.add(firstRow, row), b.index(numRows));
+        stores = stores ? b.logicalAnd(stores, hasRow) : hasRow;
+      }
+      if (stores)
+        b.ifThen(stores, [&] { ok = store(resultAt, quad, row); });
+      else
+        ok = store(resultAt, quad, row);
+      if (failed(ok))
+        return failure();
+    }
+  int64_t groupRows = tileRows * lanesY, groupQuads = lanesX * tileQuads;
+  unit.finish(parts.label("gemm", numRows),
+              {(parts.layout().numQuads() + groupQuads - 1) / groupQuads,
+               (numRows + groupRows - 1) / groupRows, 1});
+  return success();
+}
+
+} // namespace llmc::codegen

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the GEMM kernels share: which rows and quads of the result an invocation
+// owns, what guards them, and storing them.
+
+#ifndef LLMC_CODEGEN_LOWERING_GEMMFRAME_H
+#define LLMC_CODEGEN_LOWERING_GEMMFRAME_H
+
+#include "codegen/Lowering/Elementwise.h"
+#include "codegen/Lowering/LinearRegion.h"
+
+namespace llmc::codegen {
+
+/// An invocation owns `tileRows` rows x `tileQuads` adjacent quads; neighbours
+/// in x the next quads, in y the next rows. Nothing waits for another
+/// invocation.
+class GemmFrame {
+public:
+  GemmFrame(RegionContext &context, LinearRegion &parts);
+
+  KernelUnit unit;
+  KernelBuilder &b;
+  const int64_t lanesX, lanesY, tileRows, tileQuads, kStep, numRows;
+
+  int64_t numLinears() const {
+    return static_cast<int64_t>(parts.linears.size());
+  }
+  /// Whether no workgroup has rows beyond the entry's.
+  bool rowsAreWhole() const { return numRows % (tileRows * lanesY) == 0; }
+  /// The first row, an index.
+  Value row() const { return firstRow; }
+  /// The first quad that is read. Invocations beyond the last quad read the
+  /// last ones and store nothing.
+  Value quadToRead() const { return clampedQuad; }
+  /// A loop's bound, which is `start` where the rows are beyond the step's:
+  /// such invocations take no rounds. There is no barrier that they could miss.
+  Value bound(Value start, int64_t distance);
+
+  /// The result of one linear for four columns of one row.
+  using ResultAt =
+      llvm::function_ref<Value(int64_t linear, int64_t quad, int64_t row)>;
+  /// Computes and stores the region's results, then ends the kernel.
+  LogicalResult storeAndFinish(ResultAt resultAt);
+
+private:
+  LogicalResult store(ResultAt resultAt, int64_t quad, int64_t row);
+
+  RegionContext &context;
+  LinearRegion &parts;
+  Value firstRow, firstQuad, clampedQuad, hasRows;
+};
+
+} // namespace llmc::codegen
+
+#endif // LLMC_CODEGEN_LOWERING_GEMMFRAME_H

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Decoding for the f32 GEMM kernel. Where bytes convert in one instruction,
+// codes are put into bytes as signed numbers, often times a power of two that
+// the scale takes back; elsewhere they are shifted out one by one, unsigned.
+
+#include "codegen/Lowering/GemmWeights.h"
+
+namespace llmc::codegen {
+
+//===----------------------------------------------------------------------===//
+// Planes
+//===----------------------------------------------------------------------===//
+
+GemmWeights::GemmWeights(KernelUnit &unit, const WeightView &weight,
+                         Value firstQuad, int64_t numQuads, bool hasBytes)
+    : unit(unit), b(unit.builder()), weight(weight), firstQuad(firstQuad),
+      numQuads(numQuads), hasBytes(hasBytes) {
+  codes = bind(PlaneKind::Codes, b.i32x4());
+  switch (layout().format) {
+  case WeightFormat::F32:
+  case WeightFormat::F16:
+  case WeightFormat::BF16:
+    break;
+  case WeightFormat::Q8_0:
+  case WeightFormat::Q4_0:
+    scales = bind(PlaneKind::Scales, b.i32x2());
+    break;
+  case WeightFormat::Q5_K:
+    highBits = bind(PlaneKind::High, b.i32x4());
+    [[fallthrough]];
+  case WeightFormat::Q4_K:
+    header = bind(PlaneKind::Header, b.i32x4(), 4);
+    headerWords = bind(PlaneKind::Header, b.getI32Type(), 16);
+    break;
+  case WeightFormat::Q6_K:
+    highBits = bind(PlaneKind::High, b.i32x4());
+    sub = bind(PlaneKind::Sub, b.getI32Type());
+    super = bind(PlaneKind::Super, b.i32x2());
+    break;
+  case WeightFormat::I8G16Offset:
+    offsets = bind(PlaneKind::Offsets, b.f32x4());
+    [[fallthrough]];
+  case WeightFormat::I8G16:
+  case WeightFormat::I8G32:
+    scales = bind(PlaneKind::Scales, b.f32x4());
+    break;
+  }
+}
+
+/// `perPosition` elements make one element of the plane.
+GemmWeights::BoundPlane GemmWeights::bind(PlaneKind kind, Type element,
+                                          int64_t perPosition) {
+  Value memref = unit.bind(weight.plane(kind), element, program::Access::Read);
+  Value tile = b.div(firstQuad, kQuadsPerTile),
+        inTile = b.rem(firstQuad, kQuadsPerTile);
+  Value position = b.add(b.mul(tile, layout().elementsPerTile(kind)), inTile);
+  return {memref, b.mul(position, perPosition)};
+}
+
+/// Element `part` of `quad`'s at `position`, a number of a column group of the
+/// plane.
+Value GemmWeights::load(const BoundPlane &plane, Value position, int64_t quad,
+                        int64_t perPosition, int64_t part) {
+  Value index = b.add(plane.base, b.mul(position, kQuadsPerTile * perPosition));
+  return b.load(plane.memref, b.add(index, quad * perPosition + part));
+}
+
+SmallVector<Value> GemmWeights::loadUnits(Value place) {
+  SmallVector<Value> units;
+  for (int64_t quad = 0; quad < numQuads; ++quad)
+    units.push_back(b.load(codes.memref, b.add(place, quad)));
+  return units;
+}
+
+//===----------------------------------------------------------------------===//
+// Scales and high bits
+//===----------------------------------------------------------------------===//
+
+Value GemmWeights::unpackHalf4(Value words) {
+  Value low = b.unpackHalf2(b.extract(words, 0)),
+        high = b.unpackHalf2(b.extract(words, 1));
+  return b.vector({b.extract(low, 0), b.extract(low, 1), b.extract(high, 0),
+                   b.extract(high, 1)});
+}
+
+std::array<Value, 4> GemmWeights::bytesToF32(Value word, bool isSigned) {
+  std::array<Value, 4> numbers;
+  if (hasBytes) {
+    Value all =
+        isSigned ? b.signedBytesToF32(word) : b.unsignedBytesToF32(word);
+    for (int64_t byte = 0; byte < 4; ++byte)
+      numbers[byte] = b.extract(all, byte);
+    return numbers;
+  }
+  for (int64_t byte = 0; byte < 4; ++byte) {
+    Value code;
+    if (isSigned)
+      code = b.shiftRightSigned(b.shiftLeft(word, 24 - 8 * byte), 24);
+    else if (byte == 3)
+      code = b.shiftRight(word, 24);
+    else
+      code = b.bitAnd(b.shiftRight(word, 8 * byte), 255);
+    numbers[byte] = b.signedToF32(code);
+  }
+  return numbers;
+}
+
+/// Codes in bytes are sixteen times too large (decodeNibbles); unsigned ones
+/// are 8 too large.
+void GemmWeights::loadHalfScales(Value group, GemmGroup &data) {
+  for (int64_t quad = 0; quad < numQuads; ++quad) {
+    Value scale = unpackHalf4(load(scales, group, quad));
+    if (layout().format == WeightFormat::Q4_0 && hasBytes)
+      scale = b.mul(scale, b.constant(b.f32x4(), 1.0 / 16));
+    else if (layout().format == WeightFormat::Q4_0)
+      data.offsets.push_back(b.mul(scale, b.constant(b.f32x4(), -8.0)));
+    data.scales.push_back(scale);
+  }
+}
+
+/// Q4_K and Q5_K: the six-bit scale and minimum of each row, put together for
+/// four rows at once, a byte each, from nibbles and pairs of bits.
+void GemmWeights::loadKScales(Value group, GemmGroup &data) {
+  Value superNumber = b.div(group, 8), j = b.rem(group, 8);
+  Value highShift = b.toI32(b.mul(b.rem(j, 2), 16));
+  auto sixBits = [&](Value nibbles, Value pairs) {
+    nibbles = b.bitAnd(nibbles, 0xffff);
+    nibbles = b.bitAnd(b.bitOr(nibbles, b.shiftLeft(nibbles, 8)), 0x00ff00ff);
+    nibbles = b.bitAnd(b.bitOr(nibbles, b.shiftLeft(nibbles, 4)), 0x0f0f0f0f);
+    pairs = b.bitAnd(pairs, 0xff);
+    pairs = b.bitAnd(b.bitOr(pairs, b.shiftLeft(pairs, 12)), 0x000f000f);
+    pairs = b.bitAnd(b.bitOr(pairs, b.shiftLeft(pairs, 6)), 0x03030303);
+    std::array<Value, 4> rows =
+        bytesToF32(b.bitOr(nibbles, b.shiftLeft(pairs, 4)), false);
+    return b.vector(ValueRange(rows));
+  };
+  for (int64_t quad = 0; quad < numQuads; ++quad) {
+    Value words =
+        b.add(b.add(headerWords.base, b.mul(superNumber, kQuadsPerTile * 16)),
+              quad * 16);
+    Value low = b.load(headerWords.memref, b.add(b.add(words, j), 4));
+    Value high = b.shiftRight(
+        b.load(headerWords.memref, b.add(b.add(words, b.div(j, 2)), 12)),
+        highShift);
+    Value scale = sixBits(low, high);
+    Value minimum = sixBits(b.shiftRight(low, 16), b.shiftRight(high, 8));
+    Value halves = load(header, superNumber, quad, 4);
+    SmallVector<Value> d, dmin;
+    for (int64_t row = 0; row < 4; ++row) {
+      Value pair = b.unpackHalf2(b.extract(halves, row));
+      d.push_back(b.extract(pair, 0));
+      dmin.push_back(b.neg(b.extract(pair, 1)));
+    }
+    data.scales.push_back(b.mul(b.vector(d), scale));
+    data.offsets.push_back(b.mul(b.vector(dmin), minimum));
+  }
+}
+
+/// Codes in bytes are four times too large and centred (decodeSixBits);
+/// unsigned ones are 32 too large.
+void GemmWeights::loadQ6Scales(Value group, GemmGroup &data) {
+  for (int64_t quad = 0; quad < numQuads; ++quad) {
+    std::array<Value, 4> rows = bytesToF32(load(sub, group, quad), true);
+    Value d = unpackHalf4(load(super, b.div(group, 16), quad));
+    if (hasBytes)
+      d = b.mul(d, b.constant(b.f32x4(), 0.25));
+    Value scale = b.mul(d, b.vector(ValueRange(rows)));
+    data.scales.push_back(scale);
+    if (!hasBytes)
+      data.offsets.push_back(b.mul(scale, b.constant(b.f32x4(), -32.0)));
+  }
+}
+
+GemmGroup GemmWeights::loadGroup(Value group) {
+  GemmGroup data;
+  switch (layout().format) {
+  case WeightFormat::F32:
+  case WeightFormat::F16:
+  case WeightFormat::BF16:
+    break;
+  case WeightFormat::Q8_0:
+  case WeightFormat::Q4_0:
+    loadHalfScales(group, data);
+    break;
+  case WeightFormat::Q4_K:
+  case WeightFormat::Q5_K:
+    loadKScales(group, data);
+    break;
+  case WeightFormat::Q6_K:
+    loadQ6Scales(group, data);
+    break;
+  case WeightFormat::I8G16Offset:
+  case WeightFormat::I8G16:
+  case WeightFormat::I8G32:
+    for (int64_t quad = 0; quad < numQuads; ++quad) {
+      data.scales.push_back(load(scales, group, quad));
+      if (offsets.memref)
+        data.offsets.push_back(load(offsets, group, quad));
+    }
+    break;
+  }
+  for (int64_t quad = 0; highBits.memref && quad < numQuads; ++quad)
+    data.high.push_back(load(highBits, group, quad));
+  return data;
+}
+
+SmallVector<Value> GemmWeights::highOfUnit(const GemmGroup &group, Value place,
+                                           std::optional<int64_t> unitInGroup) {
+  SmallVector<Value> high;
+  int64_t bitsPerUnit = layout().format == WeightFormat::Q6_K ? 4 : 2;
+  for (Value words : group.high) {
+    if (unitInGroup) {
+      high.push_back(b.shiftRight(words, bitsPerUnit * *unitInGroup));
+      continue;
+    }
+    // A tile's units are a multiple of 16, so that the unit's number in the
+    // group stands in bits 2 and 3 of `place`.
+    int64_t unitsPerGroup =
+        scaleGroupColumns(layout().format) / columnsPerUnit(layout().format);
+    Value number = b.rem(b.div(place, kQuadsPerTile), unitsPerGroup);
+    high.push_back(
+        b.shiftRight(words, b.splat(b.toI32(b.mul(number, bitsPerUnit)))));
+  }
+  return high;
+}
+
+//===----------------------------------------------------------------------===//
+// Codes
+//===----------------------------------------------------------------------===//
+
+std::array<Value, 4>
+GemmWeights::decodeFloats(ArrayRef<SmallVector<Value>> units, int64_t quad,
+                          int64_t row) {
+  std::array<Value, 4> columns;
+  for (int64_t column = 0; column < 4; ++column) {
+    if (layout().format == WeightFormat::F32) {
+      columns[column] = b.bitcastToF32(b.extract(units[column][quad], row));
+      continue;
+    }
+    // Two columns; each has rows 0 and 1 in one word, rows 2 and 3 in the next.
+    Value word = b.extract(units[column / 2][quad], 2 * (column % 2) + row / 2);
+    if (layout().format == WeightFormat::F16)
+      columns[column] = b.extract(b.unpackHalf2(word), row % 2);
+    else
+      columns[column] = b.bitcastToF32(row % 2 ? b.bitAnd(word, 0xffff0000)
+                                               : b.shiftLeft(word, 16));
+  }
+  return columns;
+}
+
+std::array<Value, 4> GemmWeights::decodeNibbles(Value word, Value high,
+                                                int64_t half) {
+  // Q5_K: its minimum is an offset anyway.
+  if (high) {
+    Value bytes = b.bitOr(b.bitAnd(b.shiftRight(word, 4 * half), 0x0f0f0f0f),
+                          b.bitAnd(b.shiftLeft(high, 4 - half), 0x10101010));
+    return bytesToF32(bytes, false);
+  }
+  if (hasBytes && layout().format == WeightFormat::Q4_0) {
+    // The upper half of a byte, with its top bit turned, is 16 * (code - 8).
+    Value turned = b.bitXor(word, 0x88888888);
+    return bytesToF32(b.bitAnd(b.shiftLeft(turned, half ? 0 : 4), 0xf0f0f0f0),
+                      true);
+  }
+  if (hasBytes)
+    return bytesToF32(b.bitAnd(b.shiftRight(word, 4 * half), 0x0f0f0f0f),
+                      false);
+  std::array<Value, 4> codes;
+  for (int64_t byte = 0; byte < 4; ++byte) {
+    Value shifted = b.shiftRight(word, 8 * byte + 4 * half);
+    codes[byte] =
+        b.signedToF32(byte == 3 && half ? shifted : b.bitAnd(shifted, 15));
+  }
+  return codes;
+}
+
+std::array<Value, 4> GemmWeights::decodeSixBits(Value word, Value high,
+                                                int64_t half) {
+  if (!hasBytes) {
+    Value bytes =
+        b.bitOr(b.bitAnd(b.shiftRight(word, 4 * half), 0x0f0f0f0f),
+                b.bitAnd(b.shiftLeft(high, 4 - 2 * half), 0x30303030));
+    return bytesToF32(bytes, false);
+  }
+  // In the upper six bits of a byte, with its top bit turned: 4 * (code - 32).
+  Value low = half ? b.shiftRight(word, 2) : b.shiftLeft(word, 2);
+  Value turned = b.bitXor(high, half ? 0x08080808 : 0x02020202);
+  return bytesToF32(
+      b.bitOr(b.bitAnd(low, 0x3c3c3c3c),
+              b.bitAnd(b.shiftLeft(turned, 6 - 2 * half), 0xc0c0c0c0)),
+      true);
+}
+
+std::array<Value, 4> GemmWeights::decode(ArrayRef<SmallVector<Value>> units,
+                                         const GemmGroup &group,
+                                         ArrayRef<Value> high, int64_t quad,
+                                         int64_t row, int64_t half) {
+  if (group.scales.empty())
+    return decodeFloats(units, quad, row);
+  Value word = b.extract(units.front()[quad], row);
+  Value highWord = high.empty() ? Value() : b.extract(high[quad], row);
+  std::array<Value, 4> columns;
+  if (columnsPerUnit(layout().format) == 4)
+    columns = bytesToF32(word, true);
+  else if (layout().format == WeightFormat::Q6_K)
+    columns = decodeSixBits(word, highWord, half);
+  else
+    columns = decodeNibbles(word, highWord, half);
+  Value scale = b.extract(group.scales[quad], row);
+  for (Value &column : columns)
+    column = group.offsets.empty()
+                 ? b.mul(column, scale)
+                 : b.fma(column, scale, b.extract(group.offsets[quad], row));
+  return columns;
+}
+
+} // namespace llmc::codegen

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A weight as the f32 GEMM kernel reads it: adjacent quads of one linear, four
+// columns of one row at a time, so that few decoded weights are alive at once.
+
+#ifndef LLMC_CODEGEN_LOWERING_GEMMWEIGHTS_H
+#define LLMC_CODEGEN_LOWERING_GEMMWEIGHTS_H
+
+#include "codegen/Lowering/RegionLowering.h"
+
+#include <array>
+
+namespace llmc::codegen {
+
+/// Whether the device converts a byte of a word to f32 in one instruction.
+inline bool convertsBytes(target::DeviceAttr device) {
+  return device.hasFeature("i8_arithmetic") &&
+         (device.getFamily() == target::Family::Bifrost ||
+          device.getFamily() == target::Family::Valhall);
+}
+
+/// Scales and high bits of one group of columns, for each quad of an
+/// invocation; a vector's lanes are the quad's rows. Empty where the format has
+/// none.
+struct GemmGroup {
+  /// Of what decodeCodes returns: weight = scale * code + offset.
+  SmallVector<Value> scales, offsets;
+  /// Words of high bits.
+  SmallVector<Value> high;
+};
+
+/// The planes of a weight are bound as words; docs/layouts.md has the bits.
+class GemmWeights {
+public:
+  /// `firstQuad` (an index) is the first of `numQuads` adjacent quads, all in
+  /// one tile. `hasBytes`: codes are converted as bytes of a vector, which is
+  /// one instruction where the device has it, and are centred on zero, so that
+  /// most formats need no offsets.
+  GemmWeights(KernelUnit &unit, const WeightView &weight, Value firstQuad,
+              int64_t numQuads, bool hasBytes);
+
+  /// Index of the first quad's first unit; the unit `units` further on is
+  /// `units * kQuadsPerTile` more.
+  Value firstUnit() const { return codes.base; }
+  /// Scales and high bits of group `group` (an index).
+  GemmGroup loadGroup(Value group);
+  /// The 16 bytes of each quad at `place`, an index that firstUnit counts from.
+  SmallVector<Value> loadUnits(Value place);
+  /// The high bits of the unit at `place` (its number in the group where that
+  /// is known when the kernel is built), moved to the bottom of each byte; what
+  /// decode takes. Empty for formats without.
+  SmallVector<Value> highOfUnit(const GemmGroup &group, Value place,
+                                std::optional<int64_t> unitInGroup);
+  /// Weights of row `row` of quad `quad`, columns 4 * half … 4 * half + 3 of
+  /// the units (two of 16 bits, four of 32, else one).
+  std::array<Value, 4> decode(ArrayRef<SmallVector<Value>> units,
+                              const GemmGroup &group, ArrayRef<Value> high,
+                              int64_t quad, int64_t row, int64_t half);
+
+private:
+  struct BoundPlane {
+    Value memref;
+    /// Index of the first quad's first element.
+    Value base;
+  };
+
+  const WeightLayout &layout() const { return weight.layout; }
+  BoundPlane bind(PlaneKind kind, Type element, int64_t perPosition = 1);
+  Value load(const BoundPlane &plane, Value position, int64_t quad,
+             int64_t perPosition = 1, int64_t part = 0);
+  Value unpackHalf4(Value words);
+  std::array<Value, 4> bytesToF32(Value word, bool isSigned);
+  void loadHalfScales(Value group, GemmGroup &data);
+  void loadKScales(Value group, GemmGroup &data);
+  void loadQ6Scales(Value group, GemmGroup &data);
+  std::array<Value, 4> decodeFloats(ArrayRef<SmallVector<Value>> units,
+                                    int64_t quad, int64_t row);
+  std::array<Value, 4> decodeNibbles(Value word, Value high, int64_t half);
+  std::array<Value, 4> decodeSixBits(Value word, Value high, int64_t half);
+
+  KernelUnit &unit;
+  KernelBuilder &b;
+  WeightView weight;
+  Value firstQuad;
+  int64_t numQuads;
+  bool hasBytes;
+  BoundPlane codes, scales, offsets, header, headerWords, highBits, sub, super;
+};
+
+} // namespace llmc::codegen
+
+#endif // LLMC_CODEGEN_LOWERING_GEMMWEIGHTS_H
