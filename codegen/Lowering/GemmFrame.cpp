@@ -6,6 +6,24 @@
 
 namespace llmc::codegen {
 
+RowCursors::RowCursors(KernelBuilder &b, Value first, int64_t count,
+                       int64_t stride, int64_t clampTo,
+                       llvm::function_ref<Value(Value row)> baseOf)
+    : b(&b), stride(stride) {
+  if (clampTo == 0) {
+    cursor = baseOf(first);
+    return;
+  }
+  cursor = b.index(0);
+  for (int64_t row = 0; row < count; ++row)
+    bases.push_back(baseOf(b.min(b.add(first, row), b.index(clampTo - 1))));
+}
+
+Value RowCursors::at(Value cursor, int64_t row) const {
+  return bases.empty() ? b->add(cursor, row * stride)
+                       : b->add(bases[row], cursor);
+}
+
 GemmFrame::GemmFrame(RegionContext &context, LinearRegion &parts)
     : unit(context, context.getConfig().getWorkgroup()), b(unit.builder()),
       lanesX(context.getConfig().getWorkgroup()[0]),

@@ -11,6 +11,29 @@
 
 namespace llmc::codegen {
 
+/// Indices into a buffer that holds something for each row (or tile of rows) of
+/// the input at a fixed distance, and that an invocation walks for `count` of
+/// them at once. A cursor is one index for all.
+class RowCursors {
+public:
+  /// `first` is the number of the first; those beyond `clampTo` are read as the
+  /// last, unless it is 0. `baseOf` gives the index where a row begins.
+  RowCursors(KernelBuilder &b, Value first, int64_t count, int64_t stride,
+             int64_t clampTo, llvm::function_ref<Value(Value row)> baseOf);
+
+  /// The cursor at the rows' begin.
+  Value start() const { return cursor; }
+  /// The index of row `row` for a cursor.
+  Value at(Value cursor, int64_t row) const;
+
+private:
+  KernelBuilder *b;
+  int64_t stride;
+  Value cursor;
+  /// Of rows that may be clamped; empty where one cursor serves all.
+  SmallVector<Value> bases;
+};
+
 /// An invocation owns `tileRows` rows x `tileQuads` adjacent quads; neighbours
 /// in x the next quads, in y the next rows. Nothing waits for another
 /// invocation.
@@ -49,6 +72,9 @@ private:
   LinearRegion &parts;
   Value firstRow, firstQuad, clampedQuad, hasRows;
 };
+
+/// The kernel for quantized activations (LowerGemmInt8.cpp).
+LogicalResult lowerGemmInt8(RegionContext &context, LinearRegion &parts);
 
 } // namespace llmc::codegen
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decoding for the f32 GEMM kernel. Where bytes convert in one instruction,
-// codes are put into bytes as signed numbers, often times a power of two that
-// the scale takes back; elsewhere they are shifted out one by one, unsigned.
+// Decoding for the GEMM kernels. Packed codes are signed bytes, centred on zero
+// where the format allows, some times a power of two that the scale takes back;
+// shifted ones are unsigned.
 
 #include "codegen/Lowering/GemmWeights.h"
 
@@ -13,9 +13,10 @@ namespace llmc::codegen {
 //===----------------------------------------------------------------------===//
 
 GemmWeights::GemmWeights(KernelUnit &unit, const WeightView &weight,
-                         Value firstQuad, int64_t numQuads, bool hasBytes)
+                         Value firstQuad, int64_t numQuads, CodeForm form)
     : unit(unit), b(unit.builder()), weight(weight), firstQuad(firstQuad),
-      numQuads(numQuads), hasBytes(hasBytes) {
+      numQuads(numQuads), form(form),
+      hasBytes(convertsBytes(unit.getContext().getDevice())) {
   codes = bind(PlaneKind::Codes, b.i32x4());
   switch (layout().format) {
   case WeightFormat::F32:
@@ -106,12 +107,12 @@ std::array<Value, 4> GemmWeights::bytesToF32(Value word, bool isSigned) {
   return numbers;
 }
 
-/// Codes in bytes are sixteen times too large (decodeNibbles); unsigned ones
-/// are 8 too large.
+/// Packed codes are sixteen times too large (packedNibbles); shifted ones are 8
+/// too large.
 void GemmWeights::loadHalfScales(Value group, GemmGroup &data) {
   for (int64_t quad = 0; quad < numQuads; ++quad) {
     Value scale = unpackHalf4(load(scales, group, quad));
-    if (layout().format == WeightFormat::Q4_0 && hasBytes)
+    if (layout().format == WeightFormat::Q4_0 && form == CodeForm::Packed)
       scale = b.mul(scale, b.constant(b.f32x4(), 1.0 / 16));
     else if (layout().format == WeightFormat::Q4_0)
       data.offsets.push_back(b.mul(scale, b.constant(b.f32x4(), -8.0)));
@@ -157,22 +158,22 @@ void GemmWeights::loadKScales(Value group, GemmGroup &data) {
   }
 }
 
-/// Codes in bytes are four times too large and centred (decodeSixBits);
-/// unsigned ones are 32 too large.
+/// Packed codes are centred and four times too large (packedSixBits); shifted
+/// ones are 32 too large.
 void GemmWeights::loadQ6Scales(Value group, GemmGroup &data) {
   for (int64_t quad = 0; quad < numQuads; ++quad) {
     std::array<Value, 4> rows = bytesToF32(load(sub, group, quad), true);
     Value d = unpackHalf4(load(super, b.div(group, 16), quad));
-    if (hasBytes)
+    if (form == CodeForm::Packed)
       d = b.mul(d, b.constant(b.f32x4(), 0.25));
     Value scale = b.mul(d, b.vector(ValueRange(rows)));
     data.scales.push_back(scale);
-    if (!hasBytes)
+    if (form == CodeForm::Shifted)
       data.offsets.push_back(b.mul(scale, b.constant(b.f32x4(), -32.0)));
   }
 }
 
-GemmGroup GemmWeights::loadGroup(Value group) {
+GemmGroup GemmWeights::loadScales(Value group) {
   GemmGroup data;
   switch (layout().format) {
   case WeightFormat::F32:
@@ -200,16 +201,22 @@ GemmGroup GemmWeights::loadGroup(Value group) {
     }
     break;
   }
-  for (int64_t quad = 0; highBits.memref && quad < numQuads; ++quad)
-    data.high.push_back(load(highBits, group, quad));
   return data;
 }
 
-SmallVector<Value> GemmWeights::highOfUnit(const GemmGroup &group, Value place,
+SmallVector<Value> GemmWeights::loadHigh(Value group) {
+  SmallVector<Value> high;
+  for (int64_t quad = 0; highBits.memref && quad < numQuads; ++quad)
+    high.push_back(load(highBits, group, quad));
+  return high;
+}
+
+SmallVector<Value> GemmWeights::highOfUnit(ArrayRef<Value> highOfGroup,
+                                           Value place,
                                            std::optional<int64_t> unitInGroup) {
   SmallVector<Value> high;
   int64_t bitsPerUnit = layout().format == WeightFormat::Q6_K ? 4 : 2;
-  for (Value words : group.high) {
+  for (Value words : highOfGroup) {
     if (unitInGroup) {
       high.push_back(b.shiftRight(words, bitsPerUnit * *unitInGroup));
       continue;
@@ -249,23 +256,50 @@ GemmWeights::decodeFloats(ArrayRef<SmallVector<Value>> units, int64_t quad,
   return columns;
 }
 
-std::array<Value, 4> GemmWeights::decodeNibbles(Value word, Value high,
-                                                int64_t half) {
-  // Q5_K: its minimum is an offset anyway.
-  if (high) {
-    Value bytes = b.bitOr(b.bitAnd(b.shiftRight(word, 4 * half), 0x0f0f0f0f),
-                          b.bitAnd(b.shiftLeft(high, 4 - half), 0x10101010));
-    return bytesToF32(bytes, false);
-  }
-  if (hasBytes && layout().format == WeightFormat::Q4_0) {
+Value GemmWeights::packedNibbles(Value word, Value high, int64_t half) {
+  if (layout().format == WeightFormat::Q4_0) {
     // The upper half of a byte, with its top bit turned, is 16 * (code - 8).
     Value turned = b.bitXor(word, 0x88888888);
-    return bytesToF32(b.bitAnd(b.shiftLeft(turned, half ? 0 : 4), 0xf0f0f0f0),
-                      true);
+    return b.bitAnd(b.shiftLeft(turned, half ? 0 : 4), 0xf0f0f0f0);
   }
-  if (hasBytes)
-    return bytesToF32(b.bitAnd(b.shiftRight(word, 4 * half), 0x0f0f0f0f),
-                      false);
+  // A minimum is an offset anyway, so that the codes may stay unsigned.
+  Value bytes = b.bitAnd(b.shiftRight(word, 4 * half), 0x0f0f0f0f);
+  if (!high)
+    return bytes;
+  return b.bitOr(bytes, b.bitAnd(b.shiftLeft(high, 4 - half), 0x10101010));
+}
+
+/// In the upper six bits of a byte, with its top bit turned: 4 * (code - 32).
+Value GemmWeights::packedSixBits(Value word, Value high, int64_t half) {
+  Value low = half ? b.shiftRight(word, 2) : b.shiftLeft(word, 2);
+  Value turned = b.bitXor(high, half ? 0x08080808 : 0x02020202);
+  return b.bitOr(b.bitAnd(low, 0x3c3c3c3c),
+                 b.bitAnd(b.shiftLeft(turned, 6 - 2 * half), 0xc0c0c0c0));
+}
+
+Value GemmWeights::packedCodes(ArrayRef<Value> unit, ArrayRef<Value> high,
+                               int64_t quad, int64_t row, int64_t half) {
+  Value word = b.extract(unit[quad], row);
+  Value highWord = high.empty() ? Value() : b.extract(high[quad], row);
+  if (columnsPerUnit(layout().format) == 4)
+    return word;
+  if (layout().format == WeightFormat::Q6_K)
+    return packedSixBits(word, highWord, half);
+  return packedNibbles(word, highWord, half);
+}
+
+std::array<Value, 4> GemmWeights::shiftedCodes(Value word, Value high,
+                                               int64_t half) {
+  if (columnsPerUnit(layout().format) == 4)
+    return bytesToF32(word, true);
+  if (high) {
+    int64_t bits = layout().format == WeightFormat::Q6_K ? 2 : 1;
+    Value top = b.bitAnd(b.shiftLeft(high, 4 - half * bits),
+                         bits == 2 ? 0x30303030 : 0x10101010);
+    return bytesToF32(
+        b.bitOr(b.bitAnd(b.shiftRight(word, 4 * half), 0x0f0f0f0f), top),
+        false);
+  }
   std::array<Value, 4> codes;
   for (int64_t byte = 0; byte < 4; ++byte) {
     Value shifted = b.shiftRight(word, 8 * byte + 4 * half);
@@ -275,38 +309,20 @@ std::array<Value, 4> GemmWeights::decodeNibbles(Value word, Value high,
   return codes;
 }
 
-std::array<Value, 4> GemmWeights::decodeSixBits(Value word, Value high,
-                                                int64_t half) {
-  if (!hasBytes) {
-    Value bytes =
-        b.bitOr(b.bitAnd(b.shiftRight(word, 4 * half), 0x0f0f0f0f),
-                b.bitAnd(b.shiftLeft(high, 4 - 2 * half), 0x30303030));
-    return bytesToF32(bytes, false);
-  }
-  // In the upper six bits of a byte, with its top bit turned: 4 * (code - 32).
-  Value low = half ? b.shiftRight(word, 2) : b.shiftLeft(word, 2);
-  Value turned = b.bitXor(high, half ? 0x08080808 : 0x02020202);
-  return bytesToF32(
-      b.bitOr(b.bitAnd(low, 0x3c3c3c3c),
-              b.bitAnd(b.shiftLeft(turned, 6 - 2 * half), 0xc0c0c0c0)),
-      true);
-}
-
 std::array<Value, 4> GemmWeights::decode(ArrayRef<SmallVector<Value>> units,
                                          const GemmGroup &group,
                                          ArrayRef<Value> high, int64_t quad,
                                          int64_t row, int64_t half) {
   if (group.scales.empty())
     return decodeFloats(units, quad, row);
-  Value word = b.extract(units.front()[quad], row);
-  Value highWord = high.empty() ? Value() : b.extract(high[quad], row);
   std::array<Value, 4> columns;
-  if (columnsPerUnit(layout().format) == 4)
-    columns = bytesToF32(word, true);
-  else if (layout().format == WeightFormat::Q6_K)
-    columns = decodeSixBits(word, highWord, half);
+  if (form == CodeForm::Packed)
+    columns =
+        bytesToF32(packedCodes(units.front(), high, quad, row, half), true);
   else
-    columns = decodeNibbles(word, highWord, half);
+    columns =
+        shiftedCodes(b.extract(units.front()[quad], row),
+                     high.empty() ? Value() : b.extract(high[quad], row), half);
   Value scale = b.extract(group.scales[quad], row);
   for (Value &column : columns)
     column = group.offsets.empty()

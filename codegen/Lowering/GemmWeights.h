@@ -19,43 +19,58 @@ inline bool convertsBytes(target::DeviceAttr device) {
           device.getFamily() == target::Family::Valhall);
 }
 
-/// Scales and high bits of one group of columns, for each quad of an
-/// invocation; a vector's lanes are the quad's rows. Empty where the format has
-/// none.
+/// How a GEMM kernel takes codes apart.
+enum class CodeForm {
+  /// Shifted out one by one, unsigned but for 8 bits.
+  Shifted,
+  /// Four at a time as the signed bytes of a word.
+  Packed
+};
+
+/// Whether weights of the format have offsets when their codes are packed.
+inline bool packedHasOffsets(WeightFormat format) {
+  return format == WeightFormat::Q4_K || format == WeightFormat::Q5_K ||
+         format == WeightFormat::I8G16Offset;
+}
+
+/// Scales of one group of columns, for each quad of an invocation; a vector's
+/// lanes are the quad's rows. weight = scale * code + offset, with the codes of
+/// the CodeForm. Empty where the format has none.
 struct GemmGroup {
-  /// Of what decodeCodes returns: weight = scale * code + offset.
   SmallVector<Value> scales, offsets;
-  /// Words of high bits.
-  SmallVector<Value> high;
 };
 
 /// The planes of a weight are bound as words; docs/layouts.md has the bits.
 class GemmWeights {
 public:
   /// `firstQuad` (an index) is the first of `numQuads` adjacent quads, all in
-  /// one tile. `hasBytes`: codes are converted as bytes of a vector, which is
-  /// one instruction where the device has it, and are centred on zero, so that
-  /// most formats need no offsets.
+  /// one tile.
   GemmWeights(KernelUnit &unit, const WeightView &weight, Value firstQuad,
-              int64_t numQuads, bool hasBytes);
+              int64_t numQuads, CodeForm form);
 
   /// Index of the first quad's first unit; the unit `units` further on is
   /// `units * kQuadsPerTile` more.
   Value firstUnit() const { return codes.base; }
-  /// Scales and high bits of group `group` (an index).
-  GemmGroup loadGroup(Value group);
+  /// Scales and offsets of group `group` (an index).
+  GemmGroup loadScales(Value group);
+  /// Its high bits; empty for formats without.
+  SmallVector<Value> loadHigh(Value group);
   /// The 16 bytes of each quad at `place`, an index that firstUnit counts from.
   SmallVector<Value> loadUnits(Value place);
   /// The high bits of the unit at `place` (its number in the group where that
   /// is known when the kernel is built), moved to the bottom of each byte; what
   /// decode takes. Empty for formats without.
-  SmallVector<Value> highOfUnit(const GemmGroup &group, Value place,
+  SmallVector<Value> highOfUnit(ArrayRef<Value> highOfGroup, Value place,
                                 std::optional<int64_t> unitInGroup);
   /// Weights of row `row` of quad `quad`, columns 4 * half … 4 * half + 3 of
   /// the units (two of 16 bits, four of 32, else one).
   std::array<Value, 4> decode(ArrayRef<SmallVector<Value>> units,
                               const GemmGroup &group, ArrayRef<Value> high,
                               int64_t quad, int64_t row, int64_t half);
+  /// Form Packed: the same as four codes in the signed bytes of an i32. Not for
+  /// floats.
+  Value packedCodes(ArrayRef<Value> unit, ArrayRef<Value> high, int64_t quad,
+                    int64_t row, int64_t half);
 
 private:
   struct BoundPlane {
@@ -75,14 +90,16 @@ private:
   void loadQ6Scales(Value group, GemmGroup &data);
   std::array<Value, 4> decodeFloats(ArrayRef<SmallVector<Value>> units,
                                     int64_t quad, int64_t row);
-  std::array<Value, 4> decodeNibbles(Value word, Value high, int64_t half);
-  std::array<Value, 4> decodeSixBits(Value word, Value high, int64_t half);
+  Value packedNibbles(Value word, Value high, int64_t half);
+  Value packedSixBits(Value word, Value high, int64_t half);
+  std::array<Value, 4> shiftedCodes(Value word, Value high, int64_t half);
 
   KernelUnit &unit;
   KernelBuilder &b;
   WeightView weight;
   Value firstQuad;
   int64_t numQuads;
+  CodeForm form;
   bool hasBytes;
   BoundPlane codes, scales, offsets, header, headerWords, highBits, sub, super;
 };

@@ -209,6 +209,15 @@ Value KernelBuilder::bitXor(Value operand, int64_t mask) {
                                constant(operand.getType(), mask));
 }
 
+// Not the accumulating op: its saturation would have to be computed where the
+// hardware has none.
+Value KernelBuilder::dotBytes(Value lhs, Value rhs, Value addend) {
+  auto format = spirv::PackedVectorFormatAttr::get(
+      getContext(), spirv::PackedVectorFormat::PackedVectorFormat4x8Bit);
+  return add(spirv::SDotOp::create(*this, getI32Type(), lhs, rhs, format),
+             addend);
+}
+
 //===----------------------------------------------------------------------===//
 // Comparison and conversion
 //===----------------------------------------------------------------------===//

@@ -71,6 +71,9 @@ public:
   Value bitAnd(Value operand, int64_t mask);
   Value bitOr(Value lhs, Value rhs);
   Value bitXor(Value operand, int64_t mask);
+  /// addend + the dot product of two i32 as four signed bytes each; needs
+  /// int_dot.
+  Value dotBytes(Value lhs, Value rhs, Value addend);
 
   // Comparison (bool results) and choice.
   Value less(Value lhs, Value rhs);

@@ -45,6 +45,8 @@ public:
   Value load(Value rowBase, Value quad) {
     return unit->builder().load(memref, unit->builder().add(rowBase, quad));
   }
+  /// As memref<? x vector<4xf32>>.
+  Value buffer() const { return memref; }
   /// The norm's gain; null without a norm.
   Value loadGain(Value quad) {
     return gain ? unit->builder().load(gain, quad) : Value();

@@ -13,37 +13,6 @@ namespace llmc::codegen {
 
 namespace {
 
-/// The tile's rows of the input. A cursor is an index that all rows share; it
-/// moves by one for four columns.
-class GemmInput {
-public:
-  GemmInput(GemmFrame &frame, LinearInput input, int64_t rowStride)
-      : b(frame.b), input(input), stride(rowStride / 4) {
-    // Rows at fixed distances need one cursor; otherwise each has a base.
-    if (frame.rowsAreWhole()) {
-      start = this->input.rowBase(frame.row(), 0);
-      return;
-    }
-    start = b.index(0);
-    for (int64_t row = 0; row < frame.tileRows; ++row)
-      bases.push_back(
-          this->input.rowBase(b.add(frame.row(), row), frame.numRows));
-  }
-
-  Value cursor() const { return start; }
-  Value load(Value cursor, int64_t row) {
-    return bases.empty() ? input.load(cursor, b.index(row * stride))
-                         : input.load(bases[row], cursor);
-  }
-
-private:
-  KernelBuilder &b;
-  LinearInput input;
-  int64_t stride;
-  Value start;
-  SmallVector<Value> bases;
-};
-
 class GemmKernel {
 public:
   GemmKernel(RegionContext &context, LinearRegion &parts)
@@ -56,6 +25,11 @@ public:
 private:
   /// Scalars, ordered [linear][quad][row of the quad][row of the tile].
   using Sums = SmallVector<Value>;
+  /// Of one group of columns, by linear.
+  struct GroupData {
+    SmallVector<GemmGroup> scales;
+    SmallVector<SmallVector<Value>> high;
+  };
   /// Where a step reads: `place` in the codes, `cursor` in the input. `unit` is
   /// the first unit's number in its group, where that is known.
   struct Place {
@@ -72,11 +46,11 @@ private:
   int64_t placesPer(int64_t columns) const {
     return columns / unitColumns * kQuadsPerTile;
   }
-  Sums addStep(Place at, ArrayRef<GemmGroup> data, ValueRange carried);
+  Sums addStep(Place at, const GroupData &data, ValueRange carried);
   void addHalf(ArrayRef<SmallVector<SmallVector<Value>>> units,
-               ArrayRef<GemmGroup> data, ArrayRef<SmallVector<Value>> high,
+               const GroupData &data, ArrayRef<SmallVector<Value>> high,
                int64_t half, ArrayRef<Value> inputs, Sums &sums);
-  Sums addSteps(Value place, Value end, Value cursor, ArrayRef<GemmGroup> data,
+  Sums addSteps(Value place, Value end, Value cursor, const GroupData &data,
                 ValueRange carried);
   Sums addGroup(Value group, ValueRange carried);
   Sums addAll();
@@ -87,19 +61,20 @@ private:
   WeightFormat format;
   int64_t unitColumns, groupColumns;
   std::vector<GemmWeights> weights;
-  std::optional<GemmInput> input;
+  Value input;
+  std::optional<RowCursors> cursors;
 };
 
 /// Four columns: each weight is decoded when it is used, for all rows.
 void GemmKernel::addHalf(ArrayRef<SmallVector<SmallVector<Value>>> units,
-                         ArrayRef<GemmGroup> data,
+                         const GroupData &data,
                          ArrayRef<SmallVector<Value>> high, int64_t half,
                          ArrayRef<Value> inputs, Sums &sums) {
   for (size_t linear = 0; linear < weights.size(); ++linear)
     for (int64_t quad = 0; quad < frame.tileQuads; ++quad)
       for (int64_t lane = 0; lane < 4; ++lane) {
         std::array<Value, 4> columns = weights[linear].decode(
-            units[linear], data[linear], high[linear], quad, lane, half);
+            units[linear], data.scales[linear], high[linear], quad, lane, half);
         for (int64_t column = 0; column < 4; ++column)
           for (int64_t row = 0; row < frame.tileRows; ++row) {
             Value &sum = sumOf(sums, linear, quad, lane, row);
@@ -109,7 +84,7 @@ void GemmKernel::addHalf(ArrayRef<SmallVector<SmallVector<Value>>> units,
 }
 
 /// kStep columns.
-GemmKernel::Sums GemmKernel::addStep(Place at, ArrayRef<GemmGroup> data,
+GemmKernel::Sums GemmKernel::addStep(Place at, const GroupData &data,
                                      ValueRange carried) {
   Sums sums(carried);
   int64_t blockColumns = std::max<int64_t>(4, unitColumns);
@@ -123,13 +98,14 @@ GemmKernel::Sums GemmKernel::addStep(Place at, ArrayRef<GemmGroup> data,
       std::optional<int64_t> unit;
       if (at.unit)
         unit = *at.unit + block / unitColumns;
-      high[linear] = weight.highOfUnit(data[linear],
+      high[linear] = weight.highOfUnit(data.high[linear],
                                        b.add(at.place, placesPer(block)), unit);
     }
     for (int64_t half = 0; half < blockColumns / 4; ++half) {
       SmallVector<Value> inputs;
       for (int64_t row = 0; row < frame.tileRows; ++row)
-        inputs.push_back(input->load(b.add(at.cursor, block / 4 + half), row));
+        inputs.push_back(b.load(
+            input, cursors->at(b.add(at.cursor, block / 4 + half), row)));
       addHalf(units, data, high, half, inputs, sums);
     }
   }
@@ -138,7 +114,7 @@ GemmKernel::Sums GemmKernel::addStep(Place at, ArrayRef<GemmGroup> data,
 
 /// Steps from `place` to `end`.
 GemmKernel::Sums GemmKernel::addSteps(Value place, Value end, Value cursor,
-                                      ArrayRef<GemmGroup> data,
+                                      const GroupData &data,
                                       ValueRange carried) {
   SmallVector<Value> initial{cursor};
   initial.append(carried.begin(), carried.end());
@@ -154,12 +130,14 @@ GemmKernel::Sums GemmKernel::addSteps(Value place, Value end, Value cursor,
 }
 
 GemmKernel::Sums GemmKernel::addGroup(Value group, ValueRange carried) {
-  SmallVector<GemmGroup> data;
-  for (GemmWeights &weight : weights)
-    data.push_back(weight.loadGroup(group));
+  GroupData data;
+  for (GemmWeights &weight : weights) {
+    data.scales.push_back(weight.loadScales(group));
+    data.high.push_back(weight.loadHigh(group));
+  }
   Value place =
       b.add(weights.front().firstUnit(), b.mul(group, placesPer(groupColumns)));
-  Value cursor = b.add(input->cursor(), b.mul(group, groupColumns / 4));
+  Value cursor = b.add(cursors->start(), b.mul(group, groupColumns / 4));
   if (frame.kStep == groupColumns)
     return addStep({place, cursor, 0}, data, carried);
   Value end = b.add(place, b.opaqueIndex(placesPer(groupColumns)));
@@ -172,9 +150,10 @@ GemmKernel::Sums GemmKernel::addAll() {
   int64_t columns = parts.layout().paddedColumns;
   if (groupColumns == 0) {
     Value place = weights.front().firstUnit();
-    SmallVector<GemmGroup> none(weights.size());
+    GroupData none{SmallVector<GemmGroup>(weights.size()),
+                   SmallVector<SmallVector<Value>>(weights.size())};
     return addSteps(place, frame.bound(place, placesPer(columns)),
-                    input->cursor(), none, zeros);
+                    cursors->start(), none, zeros);
   }
   Value zero = b.index(0);
   return b.forLoop(zero, frame.bound(zero, columns / groupColumns), b.index(1),
@@ -184,14 +163,19 @@ GemmKernel::Sums GemmKernel::addAll() {
 }
 
 LogicalResult GemmKernel::emit() {
-  FailureOr<LinearInput> bound = LinearInput::bind(frame.unit, parts);
-  if (failed(bound))
+  FailureOr<LinearInput> linearInput = LinearInput::bind(frame.unit, parts);
+  if (failed(linearInput))
     return failure();
-  input.emplace(frame, *bound, parts.input.rowStride);
-  bool hasBytes = convertsBytes(frame.unit.getContext().getDevice());
+  input = linearInput->buffer();
+  cursors.emplace(b, frame.row(), frame.tileRows, parts.input.rowStride / 4,
+                  frame.rowsAreWhole() ? 0 : frame.numRows,
+                  [&](Value row) { return linearInput->rowBase(row, 0); });
+  CodeForm form = convertsBytes(frame.unit.getContext().getDevice())
+                      ? CodeForm::Packed
+                      : CodeForm::Shifted;
   for (const WeightView &weight : parts.weights)
     weights.emplace_back(frame.unit, weight, frame.quadToRead(),
-                         frame.tileQuads, hasBytes);
+                         frame.tileQuads, form);
   Sums sums = addAll();
   return frame.storeAndFinish([&](int64_t linear, int64_t quad, int64_t row) {
     SmallVector<Value> lanes;
@@ -210,7 +194,9 @@ LogicalResult lowerGemm(RegionContext &context) {
   if (parts->norm)
     return context.getRegion().emitOpError(
         "of kind gemm has a norm of its input, which only gemv computes");
-  return GemmKernel(context, *parts).emit();
+  return context.getConfig().getArithmetic() == "i8"
+             ? lowerGemmInt8(context, *parts)
+             : GemmKernel(context, *parts).emit();
 }
 
 } // namespace llmc::codegen

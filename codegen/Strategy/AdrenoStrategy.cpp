@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Qualcomm's Adreno GPUs.
+// Qualcomm's Adreno GPUs. A body of 8 k: one of 16 saves a thirtieth of the instructions and costs two
+// of ten waves (measured with turnip).
 
 #include "codegen/Strategy/FamilyStrategy.h"
 
@@ -8,7 +9,9 @@ namespace llmc::codegen {
 
 FamilyStrategy getAdrenoStrategy(target::DeviceAttr device) {
   (void)device;
-  return {};
+  FamilyStrategy strategy;
+  strategy.gemm.fillsOccupancyStep = true;
+  return strategy;
 }
 
 } // namespace llmc::codegen

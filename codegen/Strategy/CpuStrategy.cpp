@@ -8,7 +8,9 @@ namespace llmc::codegen {
 
 FamilyStrategy getCpuStrategy(target::DeviceAttr device) {
   (void)device;
-  return {};
+  FamilyStrategy strategy;
+  strategy.gemm.maxSums = 64;
+  return strategy;
 }
 
 } // namespace llmc::codegen

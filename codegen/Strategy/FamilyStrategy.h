@@ -27,9 +27,23 @@ struct GemvStrategy {
   bool linearsInTurn = false;
 };
 
+/// How a family takes linears of many rows.
+struct GemmStrategy {
+  /// Of a lowering config.
+  StringRef decode = "convert";
+  /// The most sums of an invocation for one linear.
+  int64_t maxSums = 32;
+  /// k in the body of the innermost loop, for each type of the input.
+  int64_t floatStep = 8, int8Step = 8;
+  /// Whether the compiler uses registers up to the next step of occupancy
+  /// rather than as few as it can.
+  bool fillsOccupancyStep = false;
+};
+
 /// The choices of one family for one device.
 struct FamilyStrategy {
   GemvStrategy gemv;
+  GemmStrategy gemm;
 };
 
 /// By the device's family.

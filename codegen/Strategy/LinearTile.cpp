@@ -51,8 +51,9 @@ int64_t powerOfTwoAtMost(int64_t limit) {
 std::optional<LinearTile> selectLinearTile(const LinearShape &shape,
                                            const DeviceLimits &device,
                                            const FamilyStrategy &strategy) {
-  return shape.rows <= kMaxGemvRows ? selectGemv(shape, device, strategy.gemv)
-                                    : selectGemm(shape, device);
+  return shape.rows <= kMaxGemvRows && !shape.isInt8
+             ? selectGemv(shape, device, strategy.gemv)
+             : selectGemm(shape, device, strategy.gemm);
 }
 
 } // namespace llmc::codegen

@@ -24,6 +24,8 @@ struct LinearShape {
   int64_t numLinears;
   /// Whether the rms_norm of the input is computed by the same kernel.
   bool hasNorm;
+  /// Whether the input is quantized activations, which a GEMM alone takes.
+  bool isInt8 = false;
 };
 
 /// The part of a device that the choice rests on; as in `#target.device`.
@@ -48,14 +50,16 @@ struct LinearTile {
 /// Registers of the inner loop of a kernel with that tile (GemvTile.cpp,
 /// GemmTile.cpp).
 int64_t gemvRegisters(const LinearShape &shape, const LinearTile &tile);
-int64_t gemmRegisters(const LinearShape &shape, const LinearTile &tile);
+int64_t gemmRegisters(const LinearShape &shape, const LinearTile &tile,
+                      const DeviceLimits &device, const GemmStrategy &strategy);
 
 /// The best tile of the kernel, or nothing when none fits the device's limits.
 std::optional<LinearTile> selectGemv(const LinearShape &shape,
                                      const DeviceLimits &device,
                                      const GemvStrategy &strategy);
 std::optional<LinearTile> selectGemm(const LinearShape &shape,
-                                     const DeviceLimits &device);
+                                     const DeviceLimits &device,
+                                     const GemmStrategy &strategy);
 
 /// GEMV for up to eight rows, else GEMM; nothing when no tile fits the device's
 /// limits.

@@ -37,17 +37,20 @@ FailureOr<LinearProblem> linearProblemOf(const StrategyInput &input) {
 
   int64_t rows =
       input.rowsOf(cast<RankedTensorType>(linears.front().getType()));
+  auto inputType = cast<RankedTensorType>(linears.front().getInput().getType());
+  bool isInt8 = inputType.getElementType().isInteger(8);
   bool hasNorm = !region.getBody().getOps<graph::RmsNormOp>().empty();
   return LinearProblem{{layout->format, rows, parts->front().rows,
                         layout->columns, static_cast<int64_t>(linears.size()),
-                        hasNorm},
+                        hasNorm, isInt8},
                        limitsOf(input.device),
                        getFamilyStrategy(input.device)};
 }
 
 graph::LoweringConfigAttr toConfig(const LinearTile &tile,
-                                   const FamilyStrategy &strategy,
+                                   const LinearProblem &problem,
                                    MLIRContext *context) {
+  const FamilyStrategy &strategy = problem.strategy;
   SmallVector<int64_t> sizes = {tile.rows, tile.columns, tile.kStep};
   if (tile.isGemv)
     return graph::LoweringConfigAttr::get(
@@ -57,7 +60,8 @@ graph::LoweringConfigAttr toConfig(const LinearTile &tile,
         strategy.gemv.decode);
   return graph::LoweringConfigAttr::get(
       context, StringAttr::get(context, "gemm"), tile.workgroup, sizes,
-      /*splits=*/1, tile.accumulators, tile.registers);
+      /*splits=*/1, tile.accumulators, tile.registers, problem.shape.isInt8 ? "i8" : "f32",
+      "workgroup", strategy.gemm.decode);
 }
 
 FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input) {
@@ -74,7 +78,7 @@ FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input) {
   FailureOr<LinearTile> tuned = findTunedTile(region, *problem, *tile);
   if (failed(tuned))
     return failure();
-  return toConfig(*tuned, problem->strategy, region.getContext());
+  return toConfig(*tuned, *problem, region.getContext());
 }
 
 } // namespace llmc::codegen

@@ -19,7 +19,7 @@ FailureOr<LinearProblem> linearProblemOf(const StrategyInput &input);
 /// The tile as an attribute, with what the family's strategy says of its
 /// kernel.
 graph::LoweringConfigAttr toConfig(const LinearTile &tile,
-                                   const FamilyStrategy &strategy,
+                                   const LinearProblem &problem,
                                    MLIRContext *context);
 
 /// The fields of a tuning entry by which a region's linear is found; no target,

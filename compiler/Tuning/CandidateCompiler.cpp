@@ -199,7 +199,7 @@ std::vector<LinearOccurrence> findLinears(ModuleOp module,
 StatusOr<CandidateKernel> compileCandidate(const LinearOccurrence &linear,
                                            const codegen::LinearTile &tile) {
   OwningOpRef<ModuleOp> module =
-      Isolator(linear.region, codegen::toConfig(tile, linear.problem.strategy,
+      Isolator(linear.region, codegen::toConfig(tile, linear.problem,
                                                 linear.region->getContext()))
           .run();
   driver::DiagnosticCollector diagnostics(*module->getContext());

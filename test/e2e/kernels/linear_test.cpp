@@ -3,8 +3,7 @@
 // Linears: every encoding and both kernels against sums in double precision;
 // whole numbers exactly.
 
-#include "test/e2e/kernels/KernelTest.h"
-#include "test/e2e/support/TestWeight.h"
+#include "test/e2e/kernels/LinearText.h"
 
 #include "codegen/Strategy/LinearCandidates.h"
 
@@ -12,26 +11,6 @@
 
 namespace llmc::test {
 namespace {
-
-std::string activations(int columns) {
-  return "tensor<?x" + std::to_string(columns) + "xf32>";
-}
-
-std::string encoded(const TestWeight &weight) {
-  return "tensor<" + std::to_string(weight.rows) + "x" +
-         std::to_string(weight.columns) + "x!graph.encoded<" + weight.encoding +
-         ">>";
-}
-
-std::string encodedVector(int count) {
-  return "tensor<" + std::to_string(count) + "x!graph.encoded<f32>>";
-}
-
-void writeWeight(ProgramRunner &runner, const std::string &name,
-                 const TestWeight &weight) {
-  for (size_t plane = 0; plane < weight.planes.size(); ++plane)
-    runner.write(name, weight.planes[plane], static_cast<int>(plane));
-}
 
 /// Rows of `columns` numbers, each row padded with zeros to a multiple of four.
 std::vector<float> padRows(const std::vector<float> &x, int columns) {
@@ -57,29 +36,6 @@ std::vector<double> multiply(const std::vector<float> &x,
       y.push_back(sum);
     }
   return y;
-}
-
-/// Drops the padding of rows, and checks that it is zero.
-std::vector<float> unpadRows(const std::vector<float> &y, int rows,
-                             int columns) {
-  std::vector<float> result;
-  int width = padToFour(columns);
-  for (int row = 0; row < rows; ++row)
-    for (int column = 0; column < width; ++column) {
-      float value = y[size_t(row) * width + column];
-      if (column < columns)
-        result.push_back(value);
-      else
-        EXPECT_EQ(value, 0.0F) << "padding of row " << row;
-    }
-  return result;
-}
-
-std::string declare(const std::string &name, const std::string &type,
-                    int rows) {
-  return "  graph.weight @" + name + " : " + type +
-         " from [#graph.source<file = 0, offset = 0, rows = " +
-         std::to_string(rows) + ">]\n";
 }
 
 std::string header(const TestWeight &weight) {
@@ -160,11 +116,14 @@ std::string gateText(const TestWeight &weight, int maxRows, bool hasNorm) {
 class LinearTest : public KernelTest {
 protected:
   void checkLinear(const TestWeight &weight, int maxRows, int rows,
-                   double tolerance) {
-    SCOPED_TRACE(weight.encoding + " " + std::to_string(weight.rows) + "x" +
+                   double tolerance, const std::string &target = "lavapipe") {
+    SCOPED_TRACE(target + " " + weight.encoding + " " +
+                 std::to_string(weight.rows) + "x" +
                  std::to_string(weight.columns) + " rows " +
                  std::to_string(rows) + " of " + std::to_string(maxRows));
-    auto runner = compile(linearText(weight, maxRows));
+    ProgramRunner::Options options;
+    options.target = target;
+    auto runner = compile(linearText(weight, maxRows), options);
     ASSERT_TRUE(runner);
     writeWeight(*runner, "w", weight);
     std::vector<float> x = Numbers(7).take(size_t(rows) * weight.columns);
@@ -278,6 +237,15 @@ TEST_P(EncodedLinearTest, gemv) {
 TEST_P(EncodedLinearTest, gemm) {
   checkLinear(makeRandomWeight(GetParam(), 72, 256, 2), 32, 32, 2e-6);
   checkLinear(makeRandomWeight(GetParam(), 20, 768, 3), 13, 13, 2e-6);
+}
+
+/// Kernels of other targets need nothing that the machine's device lacks.
+TEST_P(EncodedLinearTest, gemmOfOtherTargets) {
+  for (const char *target : {"adreno-840", "mali-g610", "mali-g76"}) {
+    checkLinear(makeRandomWeight(GetParam(), 136, 256, 2), 32, 32, 2e-6,
+                target);
+    checkLinear(makeRandomWeight(GetParam(), 20, 512, 3), 45, 13, 2e-6, target);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Encodings, EncodedLinearTest,

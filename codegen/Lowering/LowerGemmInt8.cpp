@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Linears for many rows on quantized activations: dot products of four bytes
+// are summed in integers over the columns that share a scale, then scaled and
+// added in f32. Offsets of weights meet the activations' sums.
+
+#include "codegen/Lowering/GemmFrame.h"
+#include "codegen/Lowering/GemmWeights.h"
+
+#include <algorithm>
+
+namespace llmc::codegen {
+
+namespace {
+
+/// Rows of the input that one 16-byte load holds: a row tile.
+constexpr int64_t kTileOfRows = 4;
+
+class GemmInt8Kernel {
+public:
+  GemmInt8Kernel(RegionContext &context, LinearRegion &parts)
+      : context(context), parts(parts), frame(context, parts), b(frame.b),
+        format(parts.layout().format), unitColumns(columnsPerUnit(format)),
+        groupColumns(scaleGroupColumns(format)),
+        rowTiles(frame.tileRows / kTileOfRows) {}
+
+  LogicalResult emit();
+
+private:
+  /// Scalars, ordered [linear][quad][row of the quad][row of the tile].
+  using Sums = SmallVector<Value>;
+
+  size_t indexOf(int64_t linear, int64_t quad, int64_t lane,
+                 int64_t row) const {
+    return ((linear * frame.tileQuads + quad) * 4 + lane) * frame.tileRows +
+           row;
+  }
+  size_t numSums() const {
+    return frame.numLinears() * frame.tileQuads * 4 * frame.tileRows;
+  }
+  int64_t placesPer(int64_t columns) const {
+    return columns / unitColumns * kQuadsPerTile;
+  }
+
+  LogicalResult verify();
+  LogicalResult bindInput();
+  RowCursors cursorsOver(int64_t elementsPerRowTile);
+  SmallVector<Value> loadRowTiles(Value buffer, const RowCursors &cursors,
+                                  Value cursor);
+  SmallVector<Value> inputScales(Value block);
+  SmallVector<Value> inputSums(Value block);
+  Sums addStep(Value place, Value cursor,
+               ArrayRef<SmallVector<Value>> highOfGroup,
+               std::optional<int64_t> unit, ValueRange carried);
+  Sums dotsOfGroup(Value group, ArrayRef<SmallVector<Value>> highOfGroup);
+  Sums addGroup(Value group, ValueRange carried);
+  Value resultAt(const Sums &sums, int64_t linear, int64_t quad, int64_t row);
+
+  RegionContext &context;
+  LinearRegion &parts;
+  GemmFrame frame;
+  KernelBuilder &b;
+  WeightFormat format;
+  int64_t unitColumns, groupColumns, rowTiles;
+  std::vector<GemmWeights> weights;
+  Value codes, scales, sums;
+  std::optional<RowCursors> codeCursors, blockCursors;
+  /// Where a row has one scale: it, and what turns the activations' sums back
+  /// into sums of codes. A vector's lanes are rows.
+  SmallVector<Value> rowScales, inverseScales;
+};
+
+LogicalResult GemmInt8Kernel::verify() {
+  graph::RegionOp region = context.getRegion();
+  if (frame.tileRows % kTileOfRows != 0)
+    return region.emitOpError("has a tile of ")
+           << frame.tileRows << " rows; quantized activations come in tiles of "
+           << kTileOfRows;
+  if (groupColumns == 0 || format == WeightFormat::I8G16Offset)
+    return region.emitOpError("multiplies quantized activations with ")
+           << formatName(format)
+           << " weights; those have no scale, or offsets for less than "
+           << graph::kQuantizedBlock << " columns";
+  if (parts.select)
+    return region.emitOpError("selects rows of quantized activations");
+  return success();
+}
+
+/// Buffers of quantized activations hold whole row tiles.
+RowCursors GemmInt8Kernel::cursorsOver(int64_t elementsPerRowTile) {
+  int64_t numTiles = (frame.numRows + kTileOfRows - 1) / kTileOfRows;
+  return RowCursors(
+      b, b.div(frame.row(), kTileOfRows), rowTiles, elementsPerRowTile,
+      frame.rowsAreWhole() ? 0 : numTiles,
+      [&](Value tile) { return b.mul(tile, elementsPerRowTile); });
+}
+
+SmallVector<Value> GemmInt8Kernel::loadRowTiles(Value buffer,
+                                                const RowCursors &cursors,
+                                                Value cursor) {
+  SmallVector<Value> loaded;
+  for (int64_t tile = 0; tile < rowTiles; ++tile)
+    loaded.push_back(b.load(buffer, cursors.at(cursor, tile)));
+  return loaded;
+}
+
+LogicalResult GemmInt8Kernel::bindInput() {
+  graph::QuantizedLinearOp linear = parts.linears.front();
+  FailureOr<View> scaleView = context.view(linear.getScales()),
+                  sumView = context.view(linear.getSums());
+  if (failed(scaleView) || failed(sumView))
+    return failure();
+  int64_t columns = parts.layout().columns;
+  codes = frame.unit.bind(parts.input.slice, b.i32x4(), program::Access::Read);
+  codeCursors = cursorsOver(columns / 4);
+  blockCursors = cursorsOver(columns / graph::kQuantizedBlock);
+  bool needsSums = packedHasOffsets(format);
+  if (needsSums)
+    sums = frame.unit.bind(sumView->slice, b.f32x4(), program::Access::Read);
+  scales = frame.unit.bind(scaleView->slice, b.f32x4(), program::Access::Read);
+  if (scaleView->type.getRank() > 1)
+    return success();
+  RowCursors tiles = cursorsOver(1);
+  rowScales = loadRowTiles(scales, tiles, tiles.start());
+  // A row of zeros has scale 0 and sums 0.
+  Value least = b.constant(b.f32x4(), 1e-30), one = b.constant(b.f32x4(), 1.0);
+  for (Value scale : rowScales)
+    if (needsSums)
+      inverseScales.push_back(b.div(one, b.max(scale, least)));
+  return success();
+}
+
+/// The factors of the dots of a block: a vector's lanes are rows. Empty where
+/// whole rows have one, which is applied at the end.
+SmallVector<Value> GemmInt8Kernel::inputScales(Value block) {
+  if (!rowScales.empty())
+    return {};
+  return loadRowTiles(scales, *blockCursors,
+                      b.add(blockCursors->start(), block));
+}
+
+/// What meets the weights' offsets, in the unit that results are summed in.
+SmallVector<Value> GemmInt8Kernel::inputSums(Value block) {
+  if (!sums)
+    return {};
+  SmallVector<Value> loaded =
+      loadRowTiles(sums, *blockCursors, b.add(blockCursors->start(), block));
+  for (auto [sum, inverse] : llvm::zip(loaded, inverseScales))
+    sum = b.mul(sum, inverse);
+  return loaded;
+}
+
+/// kStep columns.
+GemmInt8Kernel::Sums
+GemmInt8Kernel::addStep(Value place, Value cursor,
+                        ArrayRef<SmallVector<Value>> highOfGroup,
+                        std::optional<int64_t> unit, ValueRange carried) {
+  Sums dots(carried);
+  for (int64_t column = 0; column < frame.kStep; column += unitColumns) {
+    SmallVector<SmallVector<Value>> units, high;
+    Value at = b.add(place, placesPer(column));
+    std::optional<int64_t> number;
+    if (unit)
+      number = *unit + column / unitColumns;
+    for (auto [linear, weight] : llvm::enumerate(weights)) {
+      units.push_back(weight.loadUnits(at));
+      high.push_back(weight.highOfUnit(highOfGroup[linear], at, number));
+    }
+    for (int64_t half = 0; half < unitColumns / 4; ++half) {
+      SmallVector<Value> inputs =
+          loadRowTiles(codes, *codeCursors, b.add(cursor, column / 4 + half));
+      for (size_t linear = 0; linear < weights.size(); ++linear)
+        for (int64_t quad = 0; quad < frame.tileQuads; ++quad)
+          for (int64_t lane = 0; lane < 4; ++lane) {
+            Value word = weights[linear].packedCodes(
+                units[linear], high[linear], quad, lane, half);
+            for (int64_t row = 0; row < frame.tileRows; ++row) {
+              Value &dot = dots[indexOf(linear, quad, lane, row)];
+              dot = b.dotBytes(
+                  word, b.extract(inputs[row / kTileOfRows], row % kTileOfRows),
+                  dot);
+            }
+          }
+    }
+  }
+  return dots;
+}
+
+/// Dot products of the codes of one group of columns.
+GemmInt8Kernel::Sums
+GemmInt8Kernel::dotsOfGroup(Value group,
+                            ArrayRef<SmallVector<Value>> highOfGroup) {
+  Value place =
+      b.add(weights.front().firstUnit(), b.mul(group, placesPer(groupColumns)));
+  Value cursor = b.add(codeCursors->start(), b.mul(group, groupColumns / 4));
+  Sums zeros(numSums(), b.i32(0));
+  if (frame.kStep == groupColumns)
+    return addStep(place, cursor, highOfGroup, 0, zeros);
+  SmallVector<Value> initial{cursor};
+  initial.append(zeros);
+  Value end = b.add(place, b.opaqueIndex(placesPer(groupColumns)));
+  SmallVector<Value> done =
+      b.forLoop(place, end, b.index(placesPer(frame.kStep)), initial,
+                [&](Value now, ValueRange values) {
+                  SmallVector<Value> next{b.add(values[0], frame.kStep / 4)};
+                  next.append(addStep(now, values[0], highOfGroup, std::nullopt,
+                                      values.drop_front()));
+                  return next;
+                });
+  return Sums(llvm::drop_begin(done));
+}
+
+/// sum += (weight's scale * input's scale) * dot + offset * (sum of inputs)
+GemmInt8Kernel::Sums GemmInt8Kernel::addGroup(Value group, ValueRange carried) {
+  SmallVector<SmallVector<Value>> high;
+  for (GemmWeights &weight : weights)
+    high.push_back(weight.loadHigh(group));
+  Sums dots = dotsOfGroup(group, high), next(carried);
+  Value block = b.div(group, graph::kQuantizedBlock / groupColumns);
+  SmallVector<Value> blockScales = inputScales(block),
+                     blockSums = inputSums(block);
+  for (size_t linear = 0; linear < weights.size(); ++linear) {
+    GemmGroup scaling = weights[linear].loadScales(group);
+    for (int64_t quad = 0; quad < frame.tileQuads; ++quad)
+      for (int64_t lane = 0; lane < 4; ++lane)
+        for (int64_t row = 0; row < frame.tileRows; ++row) {
+          size_t index = indexOf(linear, quad, lane, row);
+          int64_t tile = row / kTileOfRows, inTile = row % kTileOfRows;
+          Value scale = b.extract(scaling.scales[quad], lane);
+          if (!blockScales.empty())
+            scale = b.mul(scale, b.extract(blockScales[tile], inTile));
+          next[index] = b.fma(b.signedToF32(dots[index]), scale, next[index]);
+          if (!blockSums.empty())
+            next[index] =
+                b.fma(b.extract(scaling.offsets[quad], lane),
+                      b.extract(blockSums[tile], inTile), next[index]);
+        }
+  }
+  return next;
+}
+
+Value GemmInt8Kernel::resultAt(const Sums &total, int64_t linear, int64_t quad,
+                               int64_t row) {
+  SmallVector<Value> lanes;
+  for (int64_t lane = 0; lane < 4; ++lane)
+    lanes.push_back(total[indexOf(linear, quad, lane, row)]);
+  Value result = b.vector(lanes);
+  if (rowScales.empty())
+    return result;
+  return b.mul(result, b.splat(b.extract(rowScales[row / kTileOfRows],
+                                         row % kTileOfRows)));
+}
+
+LogicalResult GemmInt8Kernel::emit() {
+  if (failed(verify()) || failed(bindInput()))
+    return failure();
+  for (const WeightView &weight : parts.weights)
+    weights.emplace_back(frame.unit, weight, frame.quadToRead(),
+                         frame.tileQuads, CodeForm::Packed);
+  Value zero = b.index(0);
+  int64_t groups = parts.layout().paddedColumns / groupColumns;
+  Sums zeros(numSums(), b.f32(0.0));
+  Sums total = b.forLoop(zero, frame.bound(zero, groups), b.index(1), zeros,
+                         [&](Value group, ValueRange carried) {
+                           return addGroup(group, carried);
+                         });
+  return frame.storeAndFinish([&](int64_t linear, int64_t quad, int64_t row) {
+    return resultAt(total, linear, quad, row);
+  });
+}
+
+} // namespace
+
+LogicalResult lowerGemmInt8(RegionContext &context, LinearRegion &parts) {
+  return GemmInt8Kernel(context, parts).emit();
+}
+
+} // namespace llmc::codegen
