@@ -50,12 +50,30 @@ Value GemmFrame::bound(Value start, int64_t distance) {
   return b.select(hasRows, b.add(start, b.opaqueIndex(distance)), start);
 }
 
-LogicalResult GemmFrame::store(ResultAt resultAt, int64_t quad, int64_t row) {
+Value GemmFrame::waitingPlace(int64_t number) {
+  Value lane = b.add(b.mul(b.localId(gpu::Dimension::y), lanesX),
+                     b.localId(gpu::Dimension::x));
+  return b.add(lane, number * lanesX * lanesY);
+}
+
+void GemmFrame::addResults(ArrayRef<Value> results) {
+  if (waiting.size() + 1 == parts.linears.size()) {
+    lastResults.assign(results.begin(), results.end());
+    return;
+  }
+  waiting.push_back(
+      b.workgroupMemory(resultsPerLinear() * lanesX * lanesY, b.f32x4()));
+  for (auto [number, result] : llvm::enumerate(results))
+    b.store(result, waiting.back(), waitingPlace(static_cast<int64_t>(number)));
+}
+
+LogicalResult GemmFrame::store(int64_t quad, int64_t row) {
   ElementwiseEmitter emitter(unit, b.add(firstRow, row),
                              b.add(firstQuad, quad));
-  for (auto [number, linear] : llvm::enumerate(parts.linears))
-    emitter.map(linear.getResult(),
-                resultAt(static_cast<int64_t>(number), quad, row));
+  int64_t number = quad * tileRows + row;
+  for (auto [linear, memory] : llvm::zip(parts.linears, waiting))
+    emitter.map(linear.getResult(), b.load(memory, waitingPlace(number)));
+  emitter.map(parts.linears.back().getResult(), lastResults[number]);
   for (unsigned number = 0; number < context.getRegion().getNumResults();
        ++number)
     if (failed(emitter.storeResult(number)))
@@ -63,7 +81,7 @@ LogicalResult GemmFrame::store(ResultAt resultAt, int64_t quad, int64_t row) {
   return success();
 }
 
-LogicalResult GemmFrame::storeAndFinish(ResultAt resultAt) {
+LogicalResult GemmFrame::storeAndFinish() {
   int64_t usedQuads = paddedRow(parts.layout().rows) / 4;
   LogicalResult ok = success();
   for (int64_t row = 0; row < tileRows; ++row)
@@ -76,9 +94,9 @@ LogicalResult GemmFrame::storeAndFinish(ResultAt resultAt) {
         stores = stores ? b.logicalAnd(stores, hasRow) : hasRow;
       }
       if (stores)
-        b.ifThen(stores, [&] { ok = store(resultAt, quad, row); });
+        b.ifThen(stores, [&] { ok = store(quad, row); });
       else
-        ok = store(resultAt, quad, row);
+        ok = store(quad, row);
       if (failed(ok))
         return failure();
     }

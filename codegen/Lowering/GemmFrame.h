@@ -45,9 +45,8 @@ public:
   KernelBuilder &b;
   const int64_t lanesX, lanesY, tileRows, tileQuads, kStep, numRows;
 
-  int64_t numLinears() const {
-    return static_cast<int64_t>(parts.linears.size());
-  }
+  /// The config's way of decoding.
+  StringRef decode() const { return context.getConfig().getDecode(); }
   /// Whether no workgroup has rows beyond the entry's.
   bool rowsAreWhole() const { return numRows % (tileRows * lanesY) == 0; }
   /// The first row, an index.
@@ -59,18 +58,25 @@ public:
   /// such invocations take no rounds. There is no barrier that they could miss.
   Value bound(Value start, int64_t distance);
 
-  /// The result of one linear for four columns of one row.
-  using ResultAt =
-      llvm::function_ref<Value(int64_t linear, int64_t quad, int64_t row)>;
+  /// Takes the results of the next linear, vectors of four columns ordered
+  /// [quad][row of the tile]. All but the last linear's wait in workgroup
+  /// memory, each for its own invocation, so that they take no registers.
+  void addResults(ArrayRef<Value> results);
   /// Computes and stores the region's results, then ends the kernel.
-  LogicalResult storeAndFinish(ResultAt resultAt);
+  LogicalResult storeAndFinish();
 
 private:
-  LogicalResult store(ResultAt resultAt, int64_t quad, int64_t row);
+  int64_t resultsPerLinear() const { return tileQuads * tileRows; }
+  /// Where result `number` of this invocation waits.
+  Value waitingPlace(int64_t number);
+  LogicalResult store(int64_t quad, int64_t row);
 
   RegionContext &context;
   LinearRegion &parts;
   Value firstRow, firstQuad, clampedQuad, hasRows;
+  /// Workgroup memory of each linear but the last.
+  SmallVector<Value> waiting;
+  SmallVector<Value> lastResults;
 };
 
 /// The kernel for quantized activations (LowerGemmInt8.cpp).

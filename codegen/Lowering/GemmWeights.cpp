@@ -16,7 +16,7 @@ GemmWeights::GemmWeights(KernelUnit &unit, const WeightView &weight,
                          Value firstQuad, int64_t numQuads, CodeForm form)
     : unit(unit), b(unit.builder()), weight(weight), firstQuad(firstQuad),
       numQuads(numQuads), form(form),
-      hasBytes(convertsBytes(unit.getContext().getDevice())) {
+      hasBytes(unit.getContext().getConfig().getDecode() == "bytes") {
   codes = bind(PlaneKind::Codes, b.i32x4());
   switch (layout().format) {
   case WeightFormat::F32:

@@ -12,13 +12,6 @@
 
 namespace llmc::codegen {
 
-/// Whether the device converts a byte of a word to f32 in one instruction.
-inline bool convertsBytes(target::DeviceAttr device) {
-  return device.hasFeature("i8_arithmetic") &&
-         (device.getFamily() == target::Family::Bifrost ||
-          device.getFamily() == target::Family::Valhall);
-}
-
 /// How a GEMM kernel takes codes apart.
 enum class CodeForm {
   /// Shifted out one by one, unsigned but for 8 bits.
@@ -100,6 +93,7 @@ private:
   Value firstQuad;
   int64_t numQuads;
   CodeForm form;
+  /// Whether bytes convert as parts of a vector.
   bool hasBytes;
   BoundPlane codes, scales, offsets, header, headerWords, highBits, sub, super;
 };

@@ -23,12 +23,12 @@ public:
   LogicalResult emit();
 
 private:
-  /// Scalars, ordered [linear][quad][row of the quad][row of the tile].
+  /// Scalars, ordered [quad][row of the quad][row of the tile].
   using Sums = SmallVector<Value>;
-  /// Of one group of columns, by linear.
+  /// Of one group of columns.
   struct GroupData {
-    SmallVector<GemmGroup> scales;
-    SmallVector<SmallVector<Value>> high;
+    GemmGroup scales;
+    SmallVector<Value> high;
   };
   /// Where a step reads: `place` in the codes, `cursor` in the input. `unit` is
   /// the first unit's number in its group, where that is known.
@@ -37,19 +37,16 @@ private:
     std::optional<int64_t> unit;
   };
 
-  Value &sumOf(Sums &sums, int64_t linear, int64_t quad, int64_t lane,
-               int64_t row) {
-    return sums[((linear * frame.tileQuads + quad) * 4 + lane) *
-                    frame.tileRows +
-                row];
+  size_t indexOf(int64_t quad, int64_t lane, int64_t row) const {
+    return (quad * 4 + lane) * frame.tileRows + row;
   }
   int64_t placesPer(int64_t columns) const {
     return columns / unitColumns * kQuadsPerTile;
   }
   Sums addStep(Place at, const GroupData &data, ValueRange carried);
-  void addHalf(ArrayRef<SmallVector<SmallVector<Value>>> units,
-               const GroupData &data, ArrayRef<SmallVector<Value>> high,
-               int64_t half, ArrayRef<Value> inputs, Sums &sums);
+  void addHalf(ArrayRef<SmallVector<Value>> units, const GroupData &data,
+               ArrayRef<Value> high, int64_t half, ArrayRef<Value> inputs,
+               Sums &sums);
   Sums addSteps(Value place, Value end, Value cursor, const GroupData &data,
                 ValueRange carried);
   Sums addGroup(Value group, ValueRange carried);
@@ -60,27 +57,26 @@ private:
   KernelBuilder &b;
   WeightFormat format;
   int64_t unitColumns, groupColumns;
-  std::vector<GemmWeights> weights;
+  /// Of the linear at hand.
+  std::optional<GemmWeights> weights;
   Value input;
   std::optional<RowCursors> cursors;
 };
 
 /// Four columns: each weight is decoded when it is used, for all rows.
-void GemmKernel::addHalf(ArrayRef<SmallVector<SmallVector<Value>>> units,
-                         const GroupData &data,
-                         ArrayRef<SmallVector<Value>> high, int64_t half,
-                         ArrayRef<Value> inputs, Sums &sums) {
-  for (size_t linear = 0; linear < weights.size(); ++linear)
-    for (int64_t quad = 0; quad < frame.tileQuads; ++quad)
-      for (int64_t lane = 0; lane < 4; ++lane) {
-        std::array<Value, 4> columns = weights[linear].decode(
-            units[linear], data.scales[linear], high[linear], quad, lane, half);
-        for (int64_t column = 0; column < 4; ++column)
-          for (int64_t row = 0; row < frame.tileRows; ++row) {
-            Value &sum = sumOf(sums, linear, quad, lane, row);
-            sum = b.fma(columns[column], b.extract(inputs[row], column), sum);
-          }
-      }
+void GemmKernel::addHalf(ArrayRef<SmallVector<Value>> units,
+                         const GroupData &data, ArrayRef<Value> high,
+                         int64_t half, ArrayRef<Value> inputs, Sums &sums) {
+  for (int64_t quad = 0; quad < frame.tileQuads; ++quad)
+    for (int64_t lane = 0; lane < 4; ++lane) {
+      std::array<Value, 4> columns =
+          weights->decode(units, data.scales, high, quad, lane, half);
+      for (int64_t column = 0; column < 4; ++column)
+        for (int64_t row = 0; row < frame.tileRows; ++row) {
+          Value &sum = sums[indexOf(quad, lane, row)];
+          sum = b.fma(columns[column], b.extract(inputs[row], column), sum);
+        }
+    }
 }
 
 /// kStep columns.
@@ -89,18 +85,15 @@ GemmKernel::Sums GemmKernel::addStep(Place at, const GroupData &data,
   Sums sums(carried);
   int64_t blockColumns = std::max<int64_t>(4, unitColumns);
   for (int64_t block = 0; block < frame.kStep; block += blockColumns) {
-    SmallVector<SmallVector<SmallVector<Value>>> units(weights.size());
-    SmallVector<SmallVector<Value>> high(weights.size());
-    for (auto [linear, weight] : llvm::enumerate(weights)) {
-      for (int64_t column = 0; column < blockColumns; column += unitColumns)
-        units[linear].push_back(
-            weight.loadUnits(b.add(at.place, placesPer(block + column))));
-      std::optional<int64_t> unit;
-      if (at.unit)
-        unit = *at.unit + block / unitColumns;
-      high[linear] = weight.highOfUnit(data.high[linear],
-                                       b.add(at.place, placesPer(block)), unit);
-    }
+    SmallVector<SmallVector<Value>> units;
+    for (int64_t column = 0; column < blockColumns; column += unitColumns)
+      units.push_back(
+          weights->loadUnits(b.add(at.place, placesPer(block + column))));
+    std::optional<int64_t> unit;
+    if (at.unit)
+      unit = *at.unit + block / unitColumns;
+    SmallVector<Value> high =
+        weights->highOfUnit(data.high, b.add(at.place, placesPer(block)), unit);
     for (int64_t half = 0; half < blockColumns / 4; ++half) {
       SmallVector<Value> inputs;
       for (int64_t row = 0; row < frame.tileRows; ++row)
@@ -130,13 +123,9 @@ GemmKernel::Sums GemmKernel::addSteps(Value place, Value end, Value cursor,
 }
 
 GemmKernel::Sums GemmKernel::addGroup(Value group, ValueRange carried) {
-  GroupData data;
-  for (GemmWeights &weight : weights) {
-    data.scales.push_back(weight.loadScales(group));
-    data.high.push_back(weight.loadHigh(group));
-  }
+  GroupData data{weights->loadScales(group), weights->loadHigh(group)};
   Value place =
-      b.add(weights.front().firstUnit(), b.mul(group, placesPer(groupColumns)));
+      b.add(weights->firstUnit(), b.mul(group, placesPer(groupColumns)));
   Value cursor = b.add(cursors->start(), b.mul(group, groupColumns / 4));
   if (frame.kStep == groupColumns)
     return addStep({place, cursor, 0}, data, carried);
@@ -145,15 +134,12 @@ GemmKernel::Sums GemmKernel::addGroup(Value group, ValueRange carried) {
 }
 
 GemmKernel::Sums GemmKernel::addAll() {
-  Sums zeros(frame.numLinears() * frame.tileQuads * 4 * frame.tileRows,
-             b.f32(0.0));
+  Sums zeros(frame.tileQuads * 4 * frame.tileRows, b.f32(0.0));
   int64_t columns = parts.layout().paddedColumns;
   if (groupColumns == 0) {
-    Value place = weights.front().firstUnit();
-    GroupData none{SmallVector<GemmGroup>(weights.size()),
-                   SmallVector<SmallVector<Value>>(weights.size())};
+    Value place = weights->firstUnit();
     return addSteps(place, frame.bound(place, placesPer(columns)),
-                    cursors->start(), none, zeros);
+                    cursors->start(), GroupData(), zeros);
   }
   Value zero = b.index(0);
   return b.forLoop(zero, frame.bound(zero, columns / groupColumns), b.index(1),
@@ -170,19 +156,23 @@ LogicalResult GemmKernel::emit() {
   cursors.emplace(b, frame.row(), frame.tileRows, parts.input.rowStride / 4,
                   frame.rowsAreWhole() ? 0 : frame.numRows,
                   [&](Value row) { return linearInput->rowBase(row, 0); });
-  CodeForm form = convertsBytes(frame.unit.getContext().getDevice())
-                      ? CodeForm::Packed
-                      : CodeForm::Shifted;
-  for (const WeightView &weight : parts.weights)
-    weights.emplace_back(frame.unit, weight, frame.quadToRead(),
-                         frame.tileQuads, form);
-  Sums sums = addAll();
-  return frame.storeAndFinish([&](int64_t linear, int64_t quad, int64_t row) {
-    SmallVector<Value> lanes;
-    for (int64_t lane = 0; lane < 4; ++lane)
-      lanes.push_back(sumOf(sums, linear, quad, lane, row));
-    return b.vector(lanes);
-  });
+  CodeForm form =
+      frame.decode() == "bytes" ? CodeForm::Packed : CodeForm::Shifted;
+  for (const WeightView &weight : parts.weights) {
+    weights.emplace(frame.unit, weight, frame.quadToRead(), frame.tileQuads,
+                    form);
+    Sums sums = addAll();
+    SmallVector<Value> results;
+    for (int64_t quad = 0; quad < frame.tileQuads; ++quad)
+      for (int64_t row = 0; row < frame.tileRows; ++row) {
+        SmallVector<Value> lanes;
+        for (int64_t lane = 0; lane < 4; ++lane)
+          lanes.push_back(sums[indexOf(quad, lane, row)]);
+        results.push_back(b.vector(lanes));
+      }
+    frame.addResults(results);
+  }
+  return frame.storeAndFinish();
 }
 
 } // namespace

@@ -27,17 +27,13 @@ public:
   LogicalResult emit();
 
 private:
-  /// Scalars, ordered [linear][quad][row of the quad][row of the tile].
+  /// Scalars, ordered [quad][row of the quad][row of the tile].
   using Sums = SmallVector<Value>;
 
-  size_t indexOf(int64_t linear, int64_t quad, int64_t lane,
-                 int64_t row) const {
-    return ((linear * frame.tileQuads + quad) * 4 + lane) * frame.tileRows +
-           row;
+  size_t indexOf(int64_t quad, int64_t lane, int64_t row) const {
+    return (quad * 4 + lane) * frame.tileRows + row;
   }
-  size_t numSums() const {
-    return frame.numLinears() * frame.tileQuads * 4 * frame.tileRows;
-  }
+  size_t numSums() const { return frame.tileQuads * 4 * frame.tileRows; }
   int64_t placesPer(int64_t columns) const {
     return columns / unitColumns * kQuadsPerTile;
   }
@@ -49,12 +45,11 @@ private:
                                   Value cursor);
   SmallVector<Value> inputScales(Value block);
   SmallVector<Value> inputSums(Value block);
-  Sums addStep(Value place, Value cursor,
-               ArrayRef<SmallVector<Value>> highOfGroup,
-               std::optional<int64_t> unit, ValueRange carried);
-  Sums dotsOfGroup(Value group, ArrayRef<SmallVector<Value>> highOfGroup);
+  Sums addStep(Value place, Value cursor, ArrayRef<Value> highOfGroup,
+               ValueRange carried);
+  Sums dotsOfGroup(Value group);
   Sums addGroup(Value group, ValueRange carried);
-  Value resultAt(const Sums &sums, int64_t linear, int64_t quad, int64_t row);
+  Value resultAt(const Sums &total, int64_t quad, int64_t row);
 
   RegionContext &context;
   LinearRegion &parts;
@@ -62,7 +57,8 @@ private:
   KernelBuilder &b;
   WeightFormat format;
   int64_t unitColumns, groupColumns, rowTiles;
-  std::vector<GemmWeights> weights;
+  /// Of the linear at hand.
+  std::optional<GemmWeights> weights;
   Value codes, scales, sums;
   std::optional<RowCursors> codeCursors, blockCursors;
   /// Where a row has one scale: it, and what turns the activations' sums back
@@ -151,99 +147,83 @@ SmallVector<Value> GemmInt8Kernel::inputSums(Value block) {
 }
 
 /// kStep columns.
-GemmInt8Kernel::Sums
-GemmInt8Kernel::addStep(Value place, Value cursor,
-                        ArrayRef<SmallVector<Value>> highOfGroup,
-                        std::optional<int64_t> unit, ValueRange carried) {
+GemmInt8Kernel::Sums GemmInt8Kernel::addStep(Value place, Value cursor,
+                                             ArrayRef<Value> highOfGroup,
+                                             ValueRange carried) {
   Sums dots(carried);
   for (int64_t column = 0; column < frame.kStep; column += unitColumns) {
-    SmallVector<SmallVector<Value>> units, high;
     Value at = b.add(place, placesPer(column));
+    // A step that is a whole group knows its units' numbers.
     std::optional<int64_t> number;
-    if (unit)
-      number = *unit + column / unitColumns;
-    for (auto [linear, weight] : llvm::enumerate(weights)) {
-      units.push_back(weight.loadUnits(at));
-      high.push_back(weight.highOfUnit(highOfGroup[linear], at, number));
-    }
+    if (frame.kStep == groupColumns)
+      number = column / unitColumns;
+    SmallVector<Value> units = weights->loadUnits(at),
+                       high = weights->highOfUnit(highOfGroup, at, number);
     for (int64_t half = 0; half < unitColumns / 4; ++half) {
       SmallVector<Value> inputs =
           loadRowTiles(codes, *codeCursors, b.add(cursor, column / 4 + half));
-      for (size_t linear = 0; linear < weights.size(); ++linear)
-        for (int64_t quad = 0; quad < frame.tileQuads; ++quad)
-          for (int64_t lane = 0; lane < 4; ++lane) {
-            Value word = weights[linear].packedCodes(
-                units[linear], high[linear], quad, lane, half);
-            for (int64_t row = 0; row < frame.tileRows; ++row) {
-              Value &dot = dots[indexOf(linear, quad, lane, row)];
-              dot = b.dotBytes(
-                  word, b.extract(inputs[row / kTileOfRows], row % kTileOfRows),
-                  dot);
-            }
+      for (int64_t quad = 0; quad < frame.tileQuads; ++quad)
+        for (int64_t lane = 0; lane < 4; ++lane) {
+          Value word = weights->packedCodes(units, high, quad, lane, half);
+          for (int64_t row = 0; row < frame.tileRows; ++row) {
+            Value &dot = dots[indexOf(quad, lane, row)];
+            Value x = b.extract(inputs[row / kTileOfRows], row % kTileOfRows);
+            dot = b.dotBytes(word, x, dot);
           }
+        }
     }
   }
   return dots;
 }
 
-/// Dot products of the codes of one group of columns.
-GemmInt8Kernel::Sums
-GemmInt8Kernel::dotsOfGroup(Value group,
-                            ArrayRef<SmallVector<Value>> highOfGroup) {
+/// Dot products of the codes of one group of columns. They are a loop even when
+/// a step is a whole group: without one, compilers load scales early and spill.
+GemmInt8Kernel::Sums GemmInt8Kernel::dotsOfGroup(Value group) {
   Value place =
-      b.add(weights.front().firstUnit(), b.mul(group, placesPer(groupColumns)));
-  Value cursor = b.add(codeCursors->start(), b.mul(group, groupColumns / 4));
-  Sums zeros(numSums(), b.i32(0));
-  if (frame.kStep == groupColumns)
-    return addStep(place, cursor, highOfGroup, 0, zeros);
-  SmallVector<Value> initial{cursor};
-  initial.append(zeros);
+      b.add(weights->firstUnit(), b.mul(group, placesPer(groupColumns)));
+  SmallVector<Value> high = weights->loadHigh(group);
+  SmallVector<Value> initial{
+      b.add(codeCursors->start(), b.mul(group, groupColumns / 4))};
+  initial.append(numSums(), b.i32(0));
   Value end = b.add(place, b.opaqueIndex(placesPer(groupColumns)));
-  SmallVector<Value> done =
-      b.forLoop(place, end, b.index(placesPer(frame.kStep)), initial,
-                [&](Value now, ValueRange values) {
-                  SmallVector<Value> next{b.add(values[0], frame.kStep / 4)};
-                  next.append(addStep(now, values[0], highOfGroup, std::nullopt,
-                                      values.drop_front()));
-                  return next;
-                });
+  SmallVector<Value> done = b.forLoop(
+      place, end, b.index(placesPer(frame.kStep)), initial,
+      [&](Value now, ValueRange values) {
+        SmallVector<Value> next{b.add(values[0], frame.kStep / 4)};
+        next.append(addStep(now, values[0], high, values.drop_front()));
+        return next;
+      });
   return Sums(llvm::drop_begin(done));
 }
 
 /// sum += (weight's scale * input's scale) * dot + offset * (sum of inputs)
 GemmInt8Kernel::Sums GemmInt8Kernel::addGroup(Value group, ValueRange carried) {
-  SmallVector<SmallVector<Value>> high;
-  for (GemmWeights &weight : weights)
-    high.push_back(weight.loadHigh(group));
-  Sums dots = dotsOfGroup(group, high), next(carried);
+  Sums dots = dotsOfGroup(group), next(carried);
   Value block = b.div(group, graph::kQuantizedBlock / groupColumns);
   SmallVector<Value> blockScales = inputScales(block),
                      blockSums = inputSums(block);
-  for (size_t linear = 0; linear < weights.size(); ++linear) {
-    GemmGroup scaling = weights[linear].loadScales(group);
-    for (int64_t quad = 0; quad < frame.tileQuads; ++quad)
-      for (int64_t lane = 0; lane < 4; ++lane)
-        for (int64_t row = 0; row < frame.tileRows; ++row) {
-          size_t index = indexOf(linear, quad, lane, row);
-          int64_t tile = row / kTileOfRows, inTile = row % kTileOfRows;
-          Value scale = b.extract(scaling.scales[quad], lane);
-          if (!blockScales.empty())
-            scale = b.mul(scale, b.extract(blockScales[tile], inTile));
-          next[index] = b.fma(b.signedToF32(dots[index]), scale, next[index]);
-          if (!blockSums.empty())
-            next[index] =
-                b.fma(b.extract(scaling.offsets[quad], lane),
-                      b.extract(blockSums[tile], inTile), next[index]);
-        }
-  }
+  GemmGroup scaling = weights->loadScales(group);
+  for (int64_t quad = 0; quad < frame.tileQuads; ++quad)
+    for (int64_t lane = 0; lane < 4; ++lane)
+      for (int64_t row = 0; row < frame.tileRows; ++row) {
+        size_t index = indexOf(quad, lane, row);
+        int64_t tile = row / kTileOfRows, inTile = row % kTileOfRows;
+        Value scale = b.extract(scaling.scales[quad], lane);
+        if (!blockScales.empty())
+          scale = b.mul(scale, b.extract(blockScales[tile], inTile));
+        next[index] = b.fma(b.signedToF32(dots[index]), scale, next[index]);
+        if (!blockSums.empty())
+          next[index] = b.fma(b.extract(scaling.offsets[quad], lane),
+                              b.extract(blockSums[tile], inTile), next[index]);
+      }
   return next;
 }
 
-Value GemmInt8Kernel::resultAt(const Sums &total, int64_t linear, int64_t quad,
-                               int64_t row) {
+/// Four columns of one row, with the row's scale where it has one.
+Value GemmInt8Kernel::resultAt(const Sums &total, int64_t quad, int64_t row) {
   SmallVector<Value> lanes;
   for (int64_t lane = 0; lane < 4; ++lane)
-    lanes.push_back(total[indexOf(linear, quad, lane, row)]);
+    lanes.push_back(total[indexOf(quad, lane, row)]);
   Value result = b.vector(lanes);
   if (rowScales.empty())
     return result;
@@ -254,19 +234,23 @@ Value GemmInt8Kernel::resultAt(const Sums &total, int64_t linear, int64_t quad,
 LogicalResult GemmInt8Kernel::emit() {
   if (failed(verify()) || failed(bindInput()))
     return failure();
-  for (const WeightView &weight : parts.weights)
-    weights.emplace_back(frame.unit, weight, frame.quadToRead(),
-                         frame.tileQuads, CodeForm::Packed);
   Value zero = b.index(0);
   int64_t groups = parts.layout().paddedColumns / groupColumns;
-  Sums zeros(numSums(), b.f32(0.0));
-  Sums total = b.forLoop(zero, frame.bound(zero, groups), b.index(1), zeros,
-                         [&](Value group, ValueRange carried) {
-                           return addGroup(group, carried);
-                         });
-  return frame.storeAndFinish([&](int64_t linear, int64_t quad, int64_t row) {
-    return resultAt(total, linear, quad, row);
-  });
+  for (const WeightView &weight : parts.weights) {
+    weights.emplace(frame.unit, weight, frame.quadToRead(), frame.tileQuads,
+                    CodeForm::Packed);
+    Sums zeros(numSums(), b.f32(0.0));
+    Sums total = b.forLoop(zero, frame.bound(zero, groups), b.index(1), zeros,
+                           [&](Value group, ValueRange carried) {
+                             return addGroup(group, carried);
+                           });
+    SmallVector<Value> results;
+    for (int64_t quad = 0; quad < frame.tileQuads; ++quad)
+      for (int64_t row = 0; row < frame.tileRows; ++row)
+        results.push_back(resultAt(total, quad, row));
+    frame.addResults(results);
+  }
+  return frame.storeAndFinish();
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Qualcomm's Adreno GPUs. A body of 8 k: one of 16 saves a thirtieth of the instructions and costs two
-// of ten waves (measured with turnip).
+// Qualcomm's Adreno GPUs. A body of 8 k: one of 16 saves a thirtieth of the
+// instructions and costs two of ten waves (measured with turnip).
 
 #include "codegen/Strategy/FamilyStrategy.h"
 

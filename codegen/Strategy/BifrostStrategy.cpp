@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arm's Mali GPUs of the Bifrost architecture. Bytes convert in one instruction. More than 16 sums, with the inputs and
-// weights that they need, spill (measured with panvk).
+// Arm's Mali GPUs of the Bifrost architecture. Bytes convert in one
+// instruction. More than 16 sums, with the inputs and weights that they need,
+// spill (measured with panvk).
 
 #include "codegen/Strategy/FamilyStrategy.h"
 

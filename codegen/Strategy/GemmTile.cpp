@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The register model of the GEMM kernel and the choice of its tile.
+// The register model of the GEMM kernels and the choice of their tile.
 //
-// A result is kept in vectors of four columns (a quad). In the inner loop these
-// are alive per invocation: the sums; the 16-byte unit of codes of each quad;
-// four decoded weights; scale and offset of each quad; a vector of x for each
-// row; and addresses.
+// Linears of one region are computed one after the other, so that the registers
+// are those of one. In the inner loop these are alive per invocation: the sums
+// (with quantized activations also the integer sums of a group); the 16-byte
+// unit of codes of each quad and its scales, offsets and high bits; four
+// decoded weights; a vector of the input for each row, or for four rows of
+// quantized activations; and addresses.
 
 #include "codegen/Strategy/LinearTile.h"
-#include "codegen/Strategy/StreamingRegisters.h"
 
 #include <algorithm>
 #include <tuple>
@@ -20,42 +21,77 @@ namespace {
 struct Rank {
   /// There is a workgroup for each compute unit.
   bool fillsDevice;
-  bool fullOccupancy;
   /// Multiply-adds per thousand instructions, estimated.
   int64_t efficiency;
   bool operator<(const Rank &other) const {
-    return std::tie(fillsDevice, fullOccupancy, efficiency) <
-           std::tie(other.fillsDevice, other.fullOccupancy, other.efficiency);
+    return std::tie(fillsDevice, efficiency) <
+           std::tie(other.fillsDevice, other.efficiency);
   }
 };
 
-/// Of a GEMM's inner loop, counted over four k. A load costs its address too; a
-/// weight with a scale is shifted, masked, converted and scaled.
+/// Of the inner loop, counted over eight k. A load costs its address too. A
+/// weight with a scale is taken out of a word, converted and scaled; quantized
+/// activations take the codes of four k at a time, and the integer sums are
+/// converted and scaled once for the group.
 int64_t gemmEfficiency(const LinearShape &shape, const LinearTile &tile) {
-  constexpr int64_t kInstructionsPerLoad = 6, kInstructionsPerDecode = 4;
-  int64_t quads = tile.columns / 4 * shape.numLinears;
-  int64_t multiplyAdds = 4 * tile.accumulators;
-  int64_t units = ceilDiv(4 * quads, columnsPerUnit(shape.format));
-  int64_t loads = kInstructionsPerLoad * (tile.rows + units);
-  int64_t decodes = scaleGroupColumns(shape.format) != 0
-                        ? kInstructionsPerDecode * 16 * quads
-                        : 0;
+  int64_t quads = tile.columns / 4;
+  int64_t multiplyAdds = 8 * tile.accumulators;
+  int64_t units = ceilDiv(8 * quads, columnsPerUnit(shape.format));
+  if (shape.isInt8) {
+    constexpr int64_t kInstructionsPerLoad = 2, kOfGroup = 4;
+    int64_t loads = kInstructionsPerLoad * (2 * tile.rows / 4 + units);
+    int64_t unpacking = 4 * 4 * quads;
+    int64_t scaling = kOfGroup * tile.accumulators / 4;
+    return 1000 * multiplyAdds /
+           (multiplyAdds / 4 + loads + unpacking + scaling);
+  }
+  constexpr int64_t kInstructionsPerLoad = 4, kInstructionsPerDecode = 3;
+  int64_t loads = kInstructionsPerLoad * (2 * tile.rows + units);
+  int64_t decodes =
+      (scaleGroupColumns(shape.format) != 0 ? kInstructionsPerDecode : 1) * 32 *
+      quads;
   return 1000 * multiplyAdds / (multiplyAdds + loads + decodes);
+}
+
+/// The registers that a compiler takes which needs `registers`, uses four at a
+/// time and stops at the next step of occupancy: waves are in pairs, of which
+/// as many fit as vectors of the register file allow.
+int64_t fillOccupancyStep(int64_t registers, const DeviceLimits &device) {
+  constexpr int64_t kPairsAtFullOccupancy = 8;
+  int64_t fileVectors =
+      device.registersFullOccupancy / 4 * kPairsAtFullOccupancy;
+  int64_t pairs = std::clamp<int64_t>(fileVectors / ceilDiv(registers, 4), 1,
+                                      kPairsAtFullOccupancy);
+  return std::max(registers, fileVectors / pairs * 4);
 }
 } // namespace
 
-int64_t gemmRegisters(const LinearShape &shape, const LinearTile &tile) {
-  int64_t quads = tile.columns / 4 * shape.numLinears;
-  int64_t weights = quads * (4 + highWords(shape.format)) + 4;
-  int64_t scales =
-      quads * 4 *
-      ((scaleGroupColumns(shape.format) != 0) + hasOffsets(shape.format));
-  return tile.accumulators + weights + scales + 4 * tile.rows +
-         kAddressRegisters;
+int64_t gemmRegisters(const LinearShape &shape, const LinearTile &tile,
+                      const DeviceLimits &device,
+                      const GemmStrategy &strategy) {
+  constexpr int64_t kDecoded = 4, kAddresses = 12;
+  int64_t quads = tile.columns / 4;
+  bool isScaled = scaleGroupColumns(shape.format) != 0;
+  int64_t registers = tile.accumulators + 4 * quads +
+                      highWords(shape.format) * quads + kAddresses;
+  if (shape.isInt8) {
+    registers += tile.accumulators + tile.rows + 4 * quads + kDecoded;
+  } else {
+    bool hasOffset =
+        hasOffsets(shape.format) &&
+        (strategy.decode != "bytes" || shape.format == WeightFormat::Q4_K ||
+         shape.format == WeightFormat::Q5_K ||
+         shape.format == WeightFormat::I8G16Offset);
+    registers += 4 * tile.rows + (isScaled ? kDecoded : 0) +
+                 4 * quads * (isScaled + hasOffset);
+  }
+  return strategy.fillsOccupancyStep ? fillOccupancyStep(registers, device)
+                                     : registers;
 }
 
 std::optional<LinearTile> selectGemm(const LinearShape &shape,
-                                     const DeviceLimits &device) {
+                                     const DeviceLimits &device,
+                                     const GemmStrategy &strategy) {
   // 16x4, or 8x4 where a subgroup has eight lanes: never square, columns along
   // a subgroup.
   int64_t lanesX = device.subgroupSize >= 16 ? 16 : 8;
@@ -63,29 +99,28 @@ std::optional<LinearTile> selectGemm(const LinearShape &shape,
       std::min<int64_t>(4, powerOfTwoAtMost(device.maxInvocations) / lanesX);
   if (lanesY < 1)
     return std::nullopt;
+  int64_t kStep = selectKStep(
+      shape, std::min(shape.isInt8 ? strategy.int8Step : strategy.floatStep,
+                      device.maxUnroll));
   std::optional<LinearTile> best;
-  Rank bestRank{false, false, 0};
-  for (int64_t rows : {1, 2, 4, 8})
+  Rank bestRank{false, 0};
+  // Quantized activations come in tiles of four rows.
+  for (int64_t rows = shape.isInt8 ? 4 : 1; rows <= 8; rows *= 2)
     for (int64_t quads : {1, 2}) {
-      LinearTile tile{
-          false,
-          {lanesX, lanesY, 1},
-          rows,
-          4 * quads,
-          selectKStep(shape, std::min<int64_t>(8, device.maxUnroll)),
-          0,
-          0};
-      tile.accumulators = accumulatorsOf(shape, rows, tile.columns);
-      tile.registers = gemmRegisters(shape, tile);
-      if (tile.registers > device.registersMax && best)
+      LinearTile tile{false, {lanesX, lanesY, 1}, rows, 4 * quads, kStep, 0, 0};
+      tile.accumulators = rows * tile.columns;
+      tile.registers = gemmRegisters(shape, tile, device, strategy);
+      // Sums of all linears but the last wait in workgroup memory.
+      int64_t waitingBytes =
+          4 * tile.accumulators * (shape.numLinears - 1) * lanesX * lanesY;
+      bool fits = tile.accumulators <= strategy.maxSums &&
+                  tile.registers <= device.registersMax &&
+                  waitingBytes <= device.workgroupMemoryBytes;
+      if (best && !fits)
         continue;
       int64_t groups = ceilDiv(shape.N, lanesX * tile.columns) *
                        ceilDiv(shape.rows, lanesY * rows);
-      // Below 16 sums, full occupancy does not make up for the loads.
-      bool fullOccupancy = tile.registers <= device.registersFullOccupancy &&
-                           tile.accumulators >= 16;
-      Rank rank{groups >= device.computeUnits, fullOccupancy,
-                gemmEfficiency(shape, tile)};
+      Rank rank{groups >= device.computeUnits, gemmEfficiency(shape, tile)};
       if (!best || bestRank < rank) {
         best = tile;
         bestRank = rank;

@@ -43,8 +43,9 @@ TEST(LinearTile, staysBelowTheRegisterCap) {
           auto tile = selectLinearTile(shape(format, rows, numLinears),
                                        device(most / 2, most), {});
           ASSERT_TRUE(tile);
-          EXPECT_EQ(tile->accumulators,
-                    tile->rows * tile->columns * numLinears);
+          // A GEMM computes linears one after the other.
+          EXPECT_EQ(tile->accumulators, tile->rows * tile->columns *
+                                            (tile->isGemv ? numLinears : 1));
           // The smallest tile is taken when none fits.
           if (tile->rows * tile->columns > 4)
             EXPECT_LE(tile->registers, most)
@@ -116,6 +117,47 @@ TEST(LinearTile, tooFewInvocations) {
   DeviceLimits limits = device(64, 192);
   limits.maxInvocations = 8;
   EXPECT_FALSE(selectLinearTile(shape(WeightFormat::Q8_0, 1), limits, {}));
+}
+
+/// Quantized activations come in tiles of four rows, whatever the number of
+/// rows.
+TEST(LinearTile, quantizedActivationsAreGemm) {
+  for (int64_t rows : {4, 9, 512})
+    for (int64_t numLinears : {1, 2}) {
+      LinearShape quantized = shape(WeightFormat::Q4_0, rows, numLinears);
+      quantized.isInt8 = true;
+      auto tile = selectLinearTile(quantized, device(32, 64), {});
+      ASSERT_TRUE(tile);
+      EXPECT_FALSE(tile->isGemv);
+      EXPECT_EQ(tile->rows % 4, 0);
+      EXPECT_LE(tile->registers, 64);
+    }
+}
+
+/// A strategy's limits hold.
+TEST(LinearTile, gemmStrategy) {
+  FamilyStrategy strategy;
+  strategy.gemm.maxSums = 16;
+  strategy.gemm.int8Step = 32;
+  LinearShape linear = shape(WeightFormat::Q4_0, 512);
+  auto tile = selectLinearTile(linear, device(64, 192), strategy);
+  ASSERT_TRUE(tile);
+  EXPECT_EQ(tile->accumulators, 16);
+  EXPECT_EQ(tile->kStep, 8);
+  linear.isInt8 = true;
+  tile = selectLinearTile(linear, device(64, 192), strategy);
+  ASSERT_TRUE(tile);
+  EXPECT_EQ(tile->kStep, 32);
+}
+
+/// Sums of a first linear wait in workgroup memory.
+TEST(LinearTile, waitingSumsFitWorkgroupMemory) {
+  DeviceLimits limits = device(128, 256);
+  limits.workgroupMemoryBytes = 4096;
+  auto tile = selectLinearTile(shape(WeightFormat::Q8_0, 512, 2), limits, {});
+  ASSERT_TRUE(tile);
+  EXPECT_LE(tile->accumulators * 4 * tile->workgroup[0] * tile->workgroup[1],
+            4096);
 }
 
 } // namespace
