@@ -8,15 +8,15 @@ namespace llmc::codegen {
 
 RowCursors::RowCursors(KernelBuilder &b, Value first, int64_t count,
                        int64_t stride, int64_t clampTo,
-                       llvm::function_ref<Value(Value row)> baseOf)
-    : b(&b), stride(stride) {
-  if (clampTo == 0) {
-    cursor = baseOf(first);
-    return;
-  }
-  cursor = b.index(0);
-  for (int64_t row = 0; row < count; ++row)
-    bases.push_back(baseOf(b.min(b.add(first, row), b.index(clampTo - 1))));
+                       std::function<Value(Value row)> baseOf)
+    : b(&b), first(first), stride(stride), baseOf(std::move(baseOf)) {
+  for (int64_t row = 0; clampTo != 0 && row < count; ++row)
+    bases.push_back(
+        this->baseOf(b.min(b.add(first, row), b.index(clampTo - 1))));
+}
+
+Value RowCursors::start() const {
+  return bases.empty() ? baseOf(first) : b->index(0);
 }
 
 Value RowCursors::at(Value cursor, int64_t row) const {
@@ -51,9 +51,10 @@ Value GemmFrame::bound(Value start, int64_t distance) {
 }
 
 Value GemmFrame::waitingPlace(int64_t number) {
-  Value lane = b.add(b.mul(b.localId(gpu::Dimension::y), lanesX),
-                     b.localId(gpu::Dimension::x));
-  return b.add(lane, number * lanesX * lanesY);
+  // The invocation's place in its workgroup, from what is alive anyway.
+  Value x = b.rem(b.div(firstQuad, tileQuads), lanesX),
+        y = b.rem(b.div(firstRow, tileRows), lanesY);
+  return b.add(b.add(b.mul(y, lanesX), x), number * lanesX * lanesY);
 }
 
 void GemmFrame::addResults(ArrayRef<Value> results) {

@@ -9,6 +9,8 @@
 #include "codegen/Lowering/Elementwise.h"
 #include "codegen/Lowering/LinearRegion.h"
 
+#include <functional>
+
 namespace llmc::codegen {
 
 /// Indices into a buffer that holds something for each row (or tile of rows) of
@@ -19,17 +21,19 @@ public:
   /// `first` is the number of the first; those beyond `clampTo` are read as the
   /// last, unless it is 0. `baseOf` gives the index where a row begins.
   RowCursors(KernelBuilder &b, Value first, int64_t count, int64_t stride,
-             int64_t clampTo, llvm::function_ref<Value(Value row)> baseOf);
+             int64_t clampTo, std::function<Value(Value row)> baseOf);
 
-  /// The cursor at the rows' begin.
-  Value start() const { return cursor; }
+  /// The cursor at the rows' begin, computed where it is asked for: inside a
+  /// loop a few instructions, instead of a register all along it.
+  Value start() const;
   /// The index of row `row` for a cursor.
   Value at(Value cursor, int64_t row) const;
 
 private:
   KernelBuilder *b;
+  Value first;
   int64_t stride;
-  Value cursor;
+  std::function<Value(Value row)> baseOf;
   /// Of rows that may be clamped; empty where one cursor serves all.
   SmallVector<Value> bases;
 };

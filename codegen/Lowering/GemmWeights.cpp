@@ -49,22 +49,29 @@ GemmWeights::GemmWeights(KernelUnit &unit, const WeightView &weight,
   }
 }
 
-/// `perPosition` elements make one element of the plane.
 GemmWeights::BoundPlane GemmWeights::bind(PlaneKind kind, Type element,
                                           int64_t perPosition) {
-  Value memref = unit.bind(weight.plane(kind), element, program::Access::Read);
-  Value tile = b.div(firstQuad, kQuadsPerTile),
-        inTile = b.rem(firstQuad, kQuadsPerTile);
-  Value position = b.add(b.mul(tile, layout().elementsPerTile(kind)), inTile);
-  return {memref, b.mul(position, perPosition)};
+  return {unit.bind(weight.plane(kind), element, program::Access::Read), kind,
+          perPosition};
 }
 
-/// Element `part` of `quad`'s at `position`, a number of a column group of the
-/// plane.
+Value GemmWeights::placeOf(const BoundPlane &plane) {
+  Value tile = b.div(firstQuad, kQuadsPerTile),
+        inTile = b.rem(firstQuad, kQuadsPerTile);
+  Value position =
+      b.add(b.mul(tile, layout().elementsPerTile(plane.kind)), inTile);
+  return b.mul(position, plane.perPosition);
+}
+
+/// Of `quad`'s element at `position`, a number of a column group of the plane,
+/// the part `part` (0 when null).
 Value GemmWeights::load(const BoundPlane &plane, Value position, int64_t quad,
-                        int64_t perPosition, int64_t part) {
-  Value index = b.add(plane.base, b.mul(position, kQuadsPerTile * perPosition));
-  return b.load(plane.memref, b.add(index, quad * perPosition + part));
+                        Value part) {
+  Value index =
+      b.add(placeOf(plane), b.mul(position, kQuadsPerTile * plane.perPosition));
+  if (part)
+    index = b.add(index, part);
+  return b.load(plane.memref, b.add(index, quad * plane.perPosition));
 }
 
 SmallVector<Value> GemmWeights::loadUnits(Value place) {
@@ -137,16 +144,13 @@ void GemmWeights::loadKScales(Value group, GemmGroup &data) {
     return b.vector(ValueRange(rows));
   };
   for (int64_t quad = 0; quad < numQuads; ++quad) {
-    Value words =
-        b.add(b.add(headerWords.base, b.mul(superNumber, kQuadsPerTile * 16)),
-              quad * 16);
-    Value low = b.load(headerWords.memref, b.add(b.add(words, j), 4));
+    Value low = load(headerWords, superNumber, quad, b.add(j, 4));
     Value high = b.shiftRight(
-        b.load(headerWords.memref, b.add(b.add(words, b.div(j, 2)), 12)),
+        load(headerWords, superNumber, quad, b.add(b.div(j, 2), 12)),
         highShift);
     Value scale = sixBits(low, high);
     Value minimum = sixBits(b.shiftRight(low, 16), b.shiftRight(high, 8));
-    Value halves = load(header, superNumber, quad, 4);
+    Value halves = load(header, superNumber, quad);
     SmallVector<Value> d, dmin;
     for (int64_t row = 0; row < 4; ++row) {
       Value pair = b.unpackHalf2(b.extract(halves, row));
@@ -206,8 +210,12 @@ GemmGroup GemmWeights::loadScales(Value group) {
 
 SmallVector<Value> GemmWeights::loadHigh(Value group) {
   SmallVector<Value> high;
-  for (int64_t quad = 0; highBits.memref && quad < numQuads; ++quad)
-    high.push_back(load(highBits, group, quad));
+  bool turnsTopBits =
+      layout().format == WeightFormat::Q6_K && form == CodeForm::Packed;
+  for (int64_t quad = 0; highBits.memref && quad < numQuads; ++quad) {
+    Value words = load(highBits, group, quad);
+    high.push_back(turnsTopBits ? b.bitXor(words, 0xaaaaaaaa) : words);
+  }
   return high;
 }
 
@@ -269,12 +277,12 @@ Value GemmWeights::packedNibbles(Value word, Value high, int64_t half) {
   return b.bitOr(bytes, b.bitAnd(b.shiftLeft(high, 4 - half), 0x10101010));
 }
 
-/// In the upper six bits of a byte, with its top bit turned: 4 * (code - 32).
+/// In the upper six bits of a byte, with its top bit turned (by loadHigh):
+/// 4 * (code - 32).
 Value GemmWeights::packedSixBits(Value word, Value high, int64_t half) {
   Value low = half ? b.shiftRight(word, 2) : b.shiftLeft(word, 2);
-  Value turned = b.bitXor(high, half ? 0x08080808 : 0x02020202);
   return b.bitOr(b.bitAnd(low, 0x3c3c3c3c),
-                 b.bitAnd(b.shiftLeft(turned, 6 - 2 * half), 0xc0c0c0c0));
+                 b.bitAnd(b.shiftLeft(high, 6 - 2 * half), 0xc0c0c0c0));
 }
 
 Value GemmWeights::packedCodes(ArrayRef<Value> unit, ArrayRef<Value> high,

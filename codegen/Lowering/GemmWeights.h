@@ -42,8 +42,10 @@ public:
               int64_t numQuads, CodeForm form);
 
   /// Index of the first quad's first unit; the unit `units` further on is
-  /// `units * kQuadsPerTile` more.
-  Value firstUnit() const { return codes.base; }
+  /// `units * kQuadsPerTile` more. Computed where it is asked for, as all
+  /// places are: inside a loop a few instructions, instead of a register for
+  /// each plane all along it.
+  Value firstUnit() { return placeOf(codes); }
   /// Scales and offsets of group `group` (an index).
   GemmGroup loadScales(Value group);
   /// Its high bits; empty for formats without.
@@ -68,14 +70,17 @@ public:
 private:
   struct BoundPlane {
     Value memref;
-    /// Index of the first quad's first element.
-    Value base;
+    PlaneKind kind;
+    /// Elements of the binding that make one element of the plane.
+    int64_t perPosition;
   };
 
   const WeightLayout &layout() const { return weight.layout; }
   BoundPlane bind(PlaneKind kind, Type element, int64_t perPosition = 1);
+  /// Index of the first quad's first element.
+  Value placeOf(const BoundPlane &plane);
   Value load(const BoundPlane &plane, Value position, int64_t quad,
-             int64_t perPosition = 1, int64_t part = 0);
+             Value part = {});
   Value unpackHalf4(Value words);
   std::array<Value, 4> bytesToF32(Value word, bool isSigned);
   void loadHalfScales(Value group, GemmGroup &data);

@@ -153,9 +153,10 @@ LogicalResult GemmKernel::emit() {
   if (failed(linearInput))
     return failure();
   input = linearInput->buffer();
-  cursors.emplace(b, frame.row(), frame.tileRows, parts.input.rowStride / 4,
-                  frame.rowsAreWhole() ? 0 : frame.numRows,
-                  [&](Value row) { return linearInput->rowBase(row, 0); });
+  cursors.emplace(
+      b, frame.row(), frame.tileRows, parts.input.rowStride / 4,
+      frame.rowsAreWhole() ? 0 : frame.numRows,
+      [in = *linearInput](Value row) mutable { return in.rowBase(row, 0); });
   CodeForm form =
       frame.decode() == "bytes" ? CodeForm::Packed : CodeForm::Shifted;
   for (const WeightView &weight : parts.weights) {

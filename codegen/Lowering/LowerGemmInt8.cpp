@@ -49,7 +49,7 @@ private:
                ValueRange carried);
   Sums dotsOfGroup(Value group);
   Sums addGroup(Value group, ValueRange carried);
-  Value resultAt(const Sums &total, int64_t quad, int64_t row);
+  SmallVector<Value> resultsOf(const Sums &total);
 
   RegionContext &context;
   LinearRegion &parts;
@@ -60,10 +60,8 @@ private:
   /// Of the linear at hand.
   std::optional<GemmWeights> weights;
   Value codes, scales, sums;
-  std::optional<RowCursors> codeCursors, blockCursors;
-  /// Where a row has one scale: it, and what turns the activations' sums back
-  /// into sums of codes. A vector's lanes are rows.
-  SmallVector<Value> rowScales, inverseScales;
+  /// rowCursors: over the scales, where a row has one.
+  std::optional<RowCursors> codeCursors, blockCursors, rowCursors;
 };
 
 LogicalResult GemmInt8Kernel::verify() {
@@ -85,10 +83,11 @@ LogicalResult GemmInt8Kernel::verify() {
 /// Buffers of quantized activations hold whole row tiles.
 RowCursors GemmInt8Kernel::cursorsOver(int64_t elementsPerRowTile) {
   int64_t numTiles = (frame.numRows + kTileOfRows - 1) / kTileOfRows;
-  return RowCursors(
-      b, b.div(frame.row(), kTileOfRows), rowTiles, elementsPerRowTile,
-      frame.rowsAreWhole() ? 0 : numTiles,
-      [&](Value tile) { return b.mul(tile, elementsPerRowTile); });
+  return RowCursors(b, b.div(frame.row(), kTileOfRows), rowTiles,
+                    elementsPerRowTile, frame.rowsAreWhole() ? 0 : numTiles,
+                    [this, elementsPerRowTile](Value tile) {
+                      return b.mul(tile, elementsPerRowTile);
+                    });
 }
 
 SmallVector<Value> GemmInt8Kernel::loadRowTiles(Value buffer,
@@ -110,40 +109,30 @@ LogicalResult GemmInt8Kernel::bindInput() {
   codes = frame.unit.bind(parts.input.slice, b.i32x4(), program::Access::Read);
   codeCursors = cursorsOver(columns / 4);
   blockCursors = cursorsOver(columns / graph::kQuantizedBlock);
-  bool needsSums = packedHasOffsets(format);
-  if (needsSums)
+  if (packedHasOffsets(format))
     sums = frame.unit.bind(sumView->slice, b.f32x4(), program::Access::Read);
   scales = frame.unit.bind(scaleView->slice, b.f32x4(), program::Access::Read);
   if (scaleView->type.getRank() > 1)
     return success();
-  RowCursors tiles = cursorsOver(1);
-  rowScales = loadRowTiles(scales, tiles, tiles.start());
-  // A row of zeros has scale 0 and sums 0.
-  Value least = b.constant(b.f32x4(), 1e-30), one = b.constant(b.f32x4(), 1.0);
-  for (Value scale : rowScales)
-    if (needsSums)
-      inverseScales.push_back(b.div(one, b.max(scale, least)));
+  rowCursors = cursorsOver(1);
   return success();
 }
 
 /// The factors of the dots of a block: a vector's lanes are rows. Empty where
-/// whole rows have one, which is applied at the end.
+/// whole rows have one that is applied at the end.
 SmallVector<Value> GemmInt8Kernel::inputScales(Value block) {
-  if (!rowScales.empty())
-    return {};
-  return loadRowTiles(scales, *blockCursors,
-                      b.add(blockCursors->start(), block));
+  if (!rowCursors)
+    return loadRowTiles(scales, *blockCursors,
+                        b.add(blockCursors->start(), block));
+  return sums ? loadRowTiles(scales, *rowCursors, rowCursors->start())
+              : SmallVector<Value>();
 }
 
-/// What meets the weights' offsets, in the unit that results are summed in.
+/// What meets the weights' offsets.
 SmallVector<Value> GemmInt8Kernel::inputSums(Value block) {
-  if (!sums)
-    return {};
-  SmallVector<Value> loaded =
-      loadRowTiles(sums, *blockCursors, b.add(blockCursors->start(), block));
-  for (auto [sum, inverse] : llvm::zip(loaded, inverseScales))
-    sum = b.mul(sum, inverse);
-  return loaded;
+  return sums ? loadRowTiles(sums, *blockCursors,
+                             b.add(blockCursors->start(), block))
+              : SmallVector<Value>();
 }
 
 /// kStep columns.
@@ -219,16 +208,24 @@ GemmInt8Kernel::Sums GemmInt8Kernel::addGroup(Value group, ValueRange carried) {
   return next;
 }
 
-/// Four columns of one row, with the row's scale where it has one.
-Value GemmInt8Kernel::resultAt(const Sums &total, int64_t quad, int64_t row) {
-  SmallVector<Value> lanes;
-  for (int64_t lane = 0; lane < 4; ++lane)
-    lanes.push_back(total[indexOf(quad, lane, row)]);
-  Value result = b.vector(lanes);
-  if (rowScales.empty())
-    return result;
-  return b.mul(result, b.splat(b.extract(rowScales[row / kTileOfRows],
-                                         row % kTileOfRows)));
+/// Vectors of four columns, ordered [quad][row], with the rows' scales where
+/// they were not applied before.
+SmallVector<Value> GemmInt8Kernel::resultsOf(const Sums &total) {
+  SmallVector<Value> rowScales, results;
+  if (rowCursors && !sums)
+    rowScales = loadRowTiles(scales, *rowCursors, rowCursors->start());
+  for (int64_t quad = 0; quad < frame.tileQuads; ++quad)
+    for (int64_t row = 0; row < frame.tileRows; ++row) {
+      SmallVector<Value> lanes;
+      for (int64_t lane = 0; lane < 4; ++lane)
+        lanes.push_back(total[indexOf(quad, lane, row)]);
+      Value result = b.vector(lanes);
+      if (!rowScales.empty())
+        result = b.mul(result, b.splat(b.extract(rowScales[row / kTileOfRows],
+                                                 row % kTileOfRows)));
+      results.push_back(result);
+    }
+  return results;
 }
 
 LogicalResult GemmInt8Kernel::emit() {
@@ -244,11 +241,7 @@ LogicalResult GemmInt8Kernel::emit() {
                            [&](Value group, ValueRange carried) {
                              return addGroup(group, carried);
                            });
-    SmallVector<Value> results;
-    for (int64_t quad = 0; quad < frame.tileQuads; ++quad)
-      for (int64_t row = 0; row < frame.tileRows; ++row)
-        results.push_back(resultAt(total, quad, row));
-    frame.addResults(results);
+    frame.addResults(resultsOf(total));
   }
   return frame.storeAndFinish();
 }

@@ -105,6 +105,31 @@ struct ConvertGpuModule final
   }
 };
 
+/// spirv-update-vce takes capabilities of integer dot products for those of
+/// SPIR-V 1.6 alone; with their extension they serve older versions too.
+/// Everything before it has to see the target's version.
+struct AllowNewestVersion final
+    : mlir::PassWrapper<AllowNewestVersion,
+                        mlir::OperationPass<spirv::ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AllowNewestVersion)
+
+  void runOnOperation() override {
+    spirv::ModuleOp module = getOperation();
+    spirv::TargetEnvAttr environment = spirv::lookupTargetEnvOrDefault(module);
+    auto triple = spirv::VerCapExtAttr::get(
+        spirv::Version::V_1_6,
+        llvm::to_vector(environment.getTripleAttr().getCapabilities()),
+        llvm::to_vector(environment.getTripleAttr().getExtensions()),
+        &getContext());
+    module->setAttr(spirv::getTargetEnvAttrName(),
+                    spirv::TargetEnvAttr::get(
+                        triple, environment.getResourceLimits(),
+                        environment.getClientAPI(), environment.getVendorID(),
+                        environment.getDeviceType(),
+                        environment.getDeviceID()));
+  }
+};
+
 /// The last touches on a spirv.module: loops are not to be unrolled, and the
 /// version is the target's again (spirv-update-vce lowers it to the least that
 /// the ops need, which the entry point's list of globals does not fit).
@@ -128,6 +153,7 @@ LogicalResult convertGpuModule(ModuleOp holder) {
       spirv::createSPIRVLowerABIAttributesPass());
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
+  passes.addNestedPass<spirv::ModuleOp>(std::make_unique<AllowNewestVersion>());
   passes.addNestedPass<spirv::ModuleOp>(spirv::createSPIRVUpdateVCEPass());
   return passes.run(holder);
 }

@@ -99,9 +99,11 @@ std::optional<LinearTile> selectGemm(const LinearShape &shape,
       std::min<int64_t>(4, powerOfTwoAtMost(device.maxInvocations) / lanesX);
   if (lanesY < 1)
     return std::nullopt;
-  int64_t kStep = selectKStep(
-      shape, std::min(shape.isInt8 ? strategy.int8Step : strategy.floatStep,
-                      device.maxUnroll));
+  // High bits are in registers beside the codes: there the body is short.
+  int64_t step = shape.isInt8 && highWords(shape.format) == 0
+                     ? strategy.int8Step
+                     : strategy.floatStep;
+  int64_t kStep = selectKStep(shape, std::min(step, device.maxUnroll));
   std::optional<LinearTile> best;
   Rank bestRank{false, 0};
   // Quantized activations come in tiles of four rows.

@@ -24,11 +24,13 @@ int64_t invocationsOf(const LinearTile &tile) {
   return tile.workgroup[0] * tile.workgroup[1] * tile.workgroup[2];
 }
 
-/// Sums of lanes that share k meet in workgroup memory.
-int64_t reductionBytes(const LinearShape &shape, const LinearTile &tile) {
+/// Workgroup memory: sums of lanes that share k meet there; a GEMM's of all
+/// linears but the last wait there.
+int64_t workgroupBytes(const LinearShape &shape, const LinearTile &tile) {
   return tile.isGemv
              ? invocationsOf(tile) * tile.rows * (16 * shape.numLinears + 4)
-             : 0;
+             : invocationsOf(tile) * 4 * tile.rows * tile.columns *
+                   (shape.numLinears - 1);
 }
 
 std::string checkSizes(const LinearShape &shape, const LinearTile &tile) {
@@ -46,6 +48,9 @@ std::string checkSizes(const LinearShape &shape, const LinearTile &tile) {
     return say("tile's rows", tile.rows,
                "are powers of two up to " + std::to_string(mostRows) +
                    " that the " + std::to_string(shape.rows) + " rows need");
+  if (shape.isInt8 && tile.rows % 4 != 0)
+    return say("tile's rows", tile.rows,
+               "are 4 and 8: quantized activations come in fours");
   bool hasColumns = tile.columns == 4 || (!tile.isGemv && tile.columns == 8);
   if (!hasColumns)
     return say("tile's columns", tile.columns,
@@ -83,8 +88,8 @@ std::string checkLinearTile(const LinearProblem &problem,
   if (invocationsOf(tile) > limits.maxInvocations)
     return say("workgroup's number of invocations", invocationsOf(tile),
                "are " + std::to_string(limits.maxInvocations));
-  if (reductionBytes(shape, tile) > limits.workgroupMemoryBytes)
-    return say("workgroup memory", reductionBytes(shape, tile),
+  if (workgroupBytes(shape, tile) > limits.workgroupMemoryBytes)
+    return say("workgroup memory", workgroupBytes(shape, tile),
                "are " + std::to_string(limits.workgroupMemoryBytes) + " bytes");
   if (tile.registers > limits.registersMax)
     return say("estimate of registers", tile.registers,
@@ -94,9 +99,13 @@ std::string checkLinearTile(const LinearProblem &problem,
 
 LinearTile withEstimate(const LinearProblem &problem, LinearTile tile) {
   const LinearShape &shape = problem.shape;
-  tile.accumulators = accumulatorsOf(shape, tile.rows, tile.columns);
-  tile.registers =
-      tile.isGemv ? gemvRegisters(shape, tile) : gemmRegisters(shape, tile);
+  // A GEMM computes linears one after the other.
+  tile.accumulators = tile.isGemv
+                          ? accumulatorsOf(shape, tile.rows, tile.columns)
+                          : tile.rows * tile.columns;
+  tile.registers = tile.isGemv ? gemvRegisters(shape, tile)
+                               : gemmRegisters(shape, tile, problem.limits,
+                                               problem.strategy.gemm);
   return tile;
 }
 

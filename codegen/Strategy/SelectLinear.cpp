@@ -60,8 +60,8 @@ graph::LoweringConfigAttr toConfig(const LinearTile &tile,
         strategy.gemv.decode);
   return graph::LoweringConfigAttr::get(
       context, StringAttr::get(context, "gemm"), tile.workgroup, sizes,
-      /*splits=*/1, tile.accumulators, tile.registers, problem.shape.isInt8 ? "i8" : "f32",
-      "workgroup", strategy.gemm.decode);
+      /*splits=*/1, tile.accumulators, tile.registers,
+      problem.shape.isInt8 ? "i8" : "f32", "workgroup", strategy.gemm.decode);
 }
 
 FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input) {

@@ -318,6 +318,10 @@ llvm::Error ProgramEncoder::addPort(program::SliceOp slice, uint64_t rows,
   if (!encoded)
     return encoded.takeError();
   uint64_t rowBytes = static_cast<uint64_t>(slice.getRowBytes());
+  if (type.getElementType().isInteger(8))
+    return makeError("'" + *slice.getSymbol() +
+                     "' has elements of i8; inputs and outputs of a file are "
+                     "of i32 or f32");
   // A tensor whose first dimension is static has its own number of rows.
   if (type.getRank() > 0 && !type.isDynamicDim(0))
     rows = static_cast<uint64_t>(type.getDimSize(0));

@@ -78,7 +78,8 @@ LogicalResult EntryOp::verifyRegions() {
 static bool isRowTensor(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !(tensor.getElementType().isF32() ||
-                   tensor.getElementType().isInteger(32)))
+                   tensor.getElementType().isInteger(32) ||
+                   tensor.getElementType().isInteger(8)))
     return false;
   return llvm::none_of(
       tensor.getShape().drop_front(tensor.getRank() > 0 ? 1 : 0),
@@ -109,7 +110,7 @@ LogicalResult SliceOp::verify() {
     return emitOpError("slice_c5: a slice of storage ")
            << stringifyStorage(storage) << " has a value type";
   if (isPort && !isRowTensor(*getValueType()))
-    return emitOpError("slice_c5: value is a tensor of i32 or f32 whose "
+    return emitOpError("slice_c5: value is a tensor of i8, i32 or f32 whose "
                        "dimensions are static but the first, found ")
            << *getValueType();
   return success();

@@ -96,7 +96,7 @@ program.entry @e "forward" rows 1 {
 // -----
 
 program.entry @e "forward" rows 1 {
-  // expected-error@+1 {{slice_c5: value is a tensor of i32 or f32 whose dimensions are static but the first, found 'tensor<1x?xf32>'}}
+  // expected-error@+1 {{slice_c5: value is a tensor of i8, i32 or f32 whose dimensions are static but the first, found 'tensor<1x?xf32>'}}
   %0 = program.slice output "logits" bytes 16 value tensor<1x?xf32>
 }
 
