@@ -191,4 +191,14 @@ LogicalResult ElementwiseEmitter::storeResult(unsigned number) {
   return success();
 }
 
+LogicalResult ElementwiseEmitter::storeResults() {
+  graph::RegionOp region = unit.getContext().getRegion();
+  Operation *yield = region.getBody().front().getTerminator();
+  for (OpOperand &operand : yield->getOpOperands())
+    if (!operand.get().getDefiningOp<graph::QuantizeActivationsOp>() &&
+        failed(storeResult(operand.getOperandNumber())))
+      return failure();
+  return success();
+}
+
 } // namespace llmc::codegen

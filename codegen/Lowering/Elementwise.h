@@ -41,6 +41,8 @@ public:
   /// Evaluates result `number` of the region, sets its padding to zero and
   /// stores it.
   LogicalResult storeResult(unsigned number);
+  /// All results of the region but those of a quantize_activations.
+  LogicalResult storeResults();
 
 private:
   FailureOr<Value> compute(Value inBody);

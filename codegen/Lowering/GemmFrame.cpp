@@ -68,41 +68,95 @@ void GemmFrame::addResults(ArrayRef<Value> results) {
     b.store(result, waiting.back(), waitingPlace(static_cast<int64_t>(number)));
 }
 
-LogicalResult GemmFrame::store(int64_t quad, int64_t row) {
-  ElementwiseEmitter emitter(unit, b.add(firstRow, row),
-                             b.add(firstQuad, quad));
+Value GemmFrame::guardOf(int64_t quad, int64_t row) {
+  int64_t usedQuads = paddedRow(parts.layout().rows) / 4;
+  Value stores;
+  if (usedQuads % (lanesX * tileQuads) != 0)
+    stores = b.less(b.add(firstQuad, quad), b.index(usedQuads));
+  if (!rowsAreWhole()) {
+    Value hasRow = b.less(b.add(firstRow, row), b.index(numRows));
+    stores = stores ? b.logicalAnd(stores, hasRow) : hasRow;
+  }
+  return stores;
+}
+
+void GemmFrame::mapLinears(ElementwiseEmitter &emitter, int64_t quad,
+                           int64_t row) {
   int64_t number = quad * tileRows + row;
   for (auto [linear, memory] : llvm::zip(parts.linears, waiting))
     emitter.map(linear.getResult(), b.load(memory, waitingPlace(number)));
   emitter.map(parts.linears.back().getResult(), lastResults[number]);
-  for (unsigned number = 0; number < context.getRegion().getNumResults();
-       ++number)
-    if (failed(emitter.storeResult(number)))
-      return failure();
+}
+
+LogicalResult GemmFrame::storeFloats() {
+  LogicalResult ok = success();
+  for (int64_t row = 0; row < tileRows; ++row)
+    for (int64_t quad = 0; quad < tileQuads; ++quad) {
+      auto store = [&] {
+        ElementwiseEmitter emitter(unit, b.add(firstRow, row),
+                                   b.add(firstQuad, quad));
+        mapLinears(emitter, quad, row);
+        ok = emitter.storeResults();
+      };
+      if (Value stores = guardOf(quad, row))
+        b.ifThen(stores, store);
+      else
+        store();
+      if (failed(ok))
+        return failure();
+    }
+  return success();
+}
+
+/// All invocations take part, wherever their rows and quads are, so what the
+/// epilogue reads beside the sums is read where there is something.
+LogicalResult GemmFrame::storeCodes(const QuantizedResult &result) {
+  int64_t partQuad = context.firstColumn() / 4;
+  if (lanesX * tileQuads % kQuadsPerBlock != 0 ||
+      partQuad % kQuadsPerBlock != 0 || result.hasRowScales())
+    return context.getRegion().emitOpError(
+               "of kind gemm quantizes blocks of 32 columns that one workgroup "
+               "has; found group ")
+           << result.group << ", " << lanesX * tileQuads * 4
+           << " columns a workgroup, the first " << 4 * partQuad;
+  int64_t rowsOfQuad = tileRows % 4 == 0 ? 4 : 1;
+  SmallVector<SharedQuad> quads;
+  for (int64_t first = 0; first < tileRows; first += rowsOfQuad)
+    for (int64_t quad = 0; quad < tileQuads; ++quad) {
+      Value firstSlot = b.mul(waitingPlace(first / rowsOfQuad), tileQuads);
+      SharedQuad shared = {{},
+                           b.add(firstRow, first),
+                           b.add(firstQuad, partQuad + quad),
+                           b.add(firstSlot, quad),
+                           guardOf(quad, first)};
+      for (int64_t row = first; row < first + rowsOfQuad; ++row) {
+        Value readRow = b.add(firstRow, row);
+        if (!rowsAreWhole())
+          readRow = b.min(readRow, b.index(numRows - 1));
+        ElementwiseEmitter emitter(unit, readRow, b.add(clampedQuad, quad));
+        mapLinears(emitter, quad, row);
+        FailureOr<Value> value = emitter.evaluate(result.input);
+        if (failed(value))
+          return failure();
+        shared.values.push_back(*value);
+      }
+      quads.push_back(std::move(shared));
+    }
+  QuantizedStore(unit, result)
+      .storeShared(quads, resultsPerLinear() / rowsOfQuad * lanesX * lanesY);
   return success();
 }
 
 LogicalResult GemmFrame::storeAndFinish() {
-  int64_t usedQuads = paddedRow(parts.layout().rows) / 4;
-  LogicalResult ok = success();
-  for (int64_t row = 0; row < tileRows; ++row)
-    for (int64_t quad = 0; quad < tileQuads; ++quad) {
-      Value stores;
-      if (usedQuads % (lanesX * tileQuads) != 0)
-        stores = b.less(b.add(firstQuad, quad), b.index(usedQuads));
-      if (!rowsAreWhole()) {
-        Value hasRow = b.less(b.add(firstRow, row), b.index(numRows));
-        stores = stores ? b.logicalAnd(stores, hasRow) : hasRow;
-      }
-      if (stores)
-        b.ifThen(stores, [&] { ok = store(quad, row); });
-      else
-        ok = store(quad, row);
-      if (failed(ok))
-        return failure();
-    }
+  std::optional<QuantizedResult> quantized = findQuantizedResult(context);
+  bool hasFloats = context.getRegion().getNumResults() > (quantized ? 3 : 0);
+  if (hasFloats && failed(storeFloats()))
+    return failure();
+  if (quantized && failed(storeCodes(*quantized)))
+    return failure();
   int64_t groupRows = tileRows * lanesY, groupQuads = lanesX * tileQuads;
-  unit.finish(parts.label("gemm", numRows),
+  std::string label = parts.label("gemm", numRows);
+  unit.finish(quantized ? label + " quantized" : label,
               {(parts.layout().numQuads() + groupQuads - 1) / groupQuads,
                (numRows + groupRows - 1) / groupRows, 1});
   return success();

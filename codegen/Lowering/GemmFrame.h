@@ -8,6 +8,7 @@
 
 #include "codegen/Lowering/Elementwise.h"
 #include "codegen/Lowering/LinearRegion.h"
+#include "codegen/Lowering/QuantizedStore.h"
 
 #include <functional>
 
@@ -40,7 +41,7 @@ private:
 
 /// An invocation owns `tileRows` rows x `tileQuads` adjacent quads; neighbours
 /// in x the next quads, in y the next rows. Nothing waits for another
-/// invocation.
+/// invocation, except where results are quantized.
 class GemmFrame {
 public:
   GemmFrame(RegionContext &context, LinearRegion &parts);
@@ -73,7 +74,12 @@ private:
   int64_t resultsPerLinear() const { return tileQuads * tileRows; }
   /// Where result `number` of this invocation waits.
   Value waitingPlace(int64_t number);
-  LogicalResult store(int64_t quad, int64_t row);
+  /// Whether the invocation stores that row and quad of its tile; null for
+  /// always.
+  Value guardOf(int64_t quad, int64_t row);
+  void mapLinears(ElementwiseEmitter &emitter, int64_t quad, int64_t row);
+  LogicalResult storeFloats();
+  LogicalResult storeCodes(const QuantizedResult &result);
 
   RegionContext &context;
   LinearRegion &parts;

@@ -156,6 +156,12 @@ Value KernelBuilder::fma(Value lhs, Value rhs, Value addend) {
 Value KernelBuilder::neg(Value operand) {
   return arith::NegFOp::create(*this, operand);
 }
+Value KernelBuilder::abs(Value operand) {
+  return math::AbsFOp::create(*this, operand);
+}
+Value KernelBuilder::roundEven(Value operand) {
+  return math::RoundEvenOp::create(*this, operand);
+}
 Value KernelBuilder::exp(Value operand) {
   return math::ExpOp::create(*this, operand);
 }
@@ -292,6 +298,11 @@ Value KernelBuilder::unpackHalf2(Value i32) {
 
 Value KernelBuilder::packHalf2(Value f32x2) {
   return spirv::GLPackHalf2x16Op::create(*this, getI32Type(), f32x2);
+}
+
+Value KernelBuilder::toSignedI32(Value number) {
+  return arith::FPToSIOp::create(
+      *this, withElement(number.getType(), getI32Type()), number);
 }
 
 //===----------------------------------------------------------------------===//

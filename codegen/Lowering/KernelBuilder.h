@@ -58,6 +58,9 @@ public:
   /// Floats: lhs * rhs + addend with one rounding where the device has it.
   Value fma(Value lhs, Value rhs, Value addend);
   Value neg(Value operand);
+  Value abs(Value operand);
+  /// To the nearest integer, halves to the even one.
+  Value roundEven(Value operand);
   Value exp(Value operand);
   Value tanh(Value operand);
   Value sqrt(Value operand);
@@ -98,6 +101,8 @@ public:
   /// feature.
   Value unpackHalf2(Value i32);
   Value packHalf2(Value f32x2);
+  /// f32 of a whole number to i32, scalars and vectors.
+  Value toSignedI32(Value number);
 
   // Vectors.
   Value extract(Value vector, int64_t lane);

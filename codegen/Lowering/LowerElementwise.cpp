@@ -4,7 +4,7 @@
 // columns of a row. Results of equal shape share a dispatch.
 
 #include "codegen/Lowering/Elementwise.h"
-#include "codegen/Lowering/RegionLowering.h"
+#include "codegen/Lowering/QuantizedStore.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -40,7 +40,64 @@ static LogicalResult emitResults(RegionContext &context, Extents extents,
   return success();
 }
 
+/// Results of one shape that are quantized, and stored too where something
+/// reads them: one invocation computes 32 columns of a row.
+static LogicalResult emitQuantized(RegionContext &context,
+                                   const QuantizedResult &result) {
+  KernelUnit unit(context, context.getConfig().getWorkgroup());
+  KernelBuilder &b = unit.builder();
+  int64_t threads = context.getConfig().getWorkgroup().front();
+  int64_t rows = context.rowsOf(result.codes.type);
+  Value place = b.add(b.mul(b.groupId(), threads), b.localId());
+  Value row = b.div(place, result.numBlocks()),
+        block = b.rem(place, result.numBlocks());
+  LogicalResult ok = success();
+  b.ifThen(b.less(row, unit.numRows(result.codes.type)), [&] {
+    SmallVector<Value> quads;
+    for (int64_t i = 0; i < kQuadsPerBlock && succeeded(ok); ++i) {
+      ElementwiseEmitter emitter(unit, row,
+                                 b.add(b.mul(block, kQuadsPerBlock), i));
+      FailureOr<Value> value = emitter.evaluate(result.input);
+      ok = succeeded(value) ? emitter.storeResults() : failure();
+      if (succeeded(ok))
+        quads.push_back(*value);
+    }
+    if (succeeded(ok))
+      QuantizedStore(unit, result).storeBlock(row, block, quads);
+  });
+  if (failed(ok))
+    return failure();
+  int64_t numGroups = llvm::divideCeil(rows * result.numBlocks(), threads);
+  unit.finish(llvm::formatv("elementwise {0} rows {1} quantized",
+                            result.codes.columns(), rows)
+                  .str(),
+              {numGroups, 1, 1});
+  return success();
+}
+
+/// A region computes what is quantized, so its other results have that shape.
+static LogicalResult verifyQuantized(RegionContext &context,
+                                     const QuantizedResult &result) {
+  if (result.hasRowScales())
+    return context.getRegion().emitOpError(
+        "of kind elementwise quantizes with a scale a row, which only rms_norm "
+        "does");
+  Operation *yield = context.getRegion().getBody().front().getTerminator();
+  for (Value value : yield->getOperands())
+    if (!value.getDefiningOp<graph::QuantizeActivationsOp>() &&
+        value.getType() != result.input.getType())
+      return context.getRegion().emitOpError("quantizes ")
+             << result.input.getType() << " and yields another shape, "
+             << value.getType();
+  return success();
+}
+
 LogicalResult lowerElementwise(RegionContext &context) {
+  if (std::optional<QuantizedResult> result = findQuantizedResult(context)) {
+    if (failed(verifyQuantized(context, *result)))
+      return failure();
+    return emitQuantized(context, *result);
+  }
   llvm::MapVector<Extents, SmallVector<unsigned>> numbersOf;
   for (unsigned number = 0; number < context.getRegion().getNumResults();
        ++number) {

@@ -86,6 +86,8 @@ private:
   LogicalResult lower(Operation *op);
   LogicalResult lower(graph::RegionOp region);
   View stateView(graph::KvAppendOp append);
+  LogicalResult addQuantized(graph::RegionOp region);
+  View quantizedView(OpResult result);
   View newView(Location loc, program::Storage storage, StringRef name,
                RankedTensorType type);
 
@@ -172,9 +174,45 @@ LogicalResult FunctionLowering::addReturned() {
   return success();
 }
 
+/// Codes, scales or sums of a quantize_activations: rows are padded to four,
+/// which lie together.
+View FunctionLowering::quantizedView(OpResult result) {
+  View view{{}, 0, 0, cast<RankedTensorType>(result.getType()), {}};
+  int64_t numRows = view.type.isDynamicDim(0) ? rows : view.type.getDimSize(0);
+  view.rowStride = view.columns();
+  int64_t bytes = llvm::alignTo(numRows, 4) * view.rowStride *
+                  view.type.getElementTypeBitWidth() / 8;
+  auto [storage, name] = returned.lookup_or(
+      result, std::pair(program::Storage::Arena, StringRef()));
+  view.slice = entry.slice(result.getLoc(), storage, name, bytes, view.type);
+  return view;
+}
+
+/// The results of a quantize_activations that |region| ends in, if any.
+LogicalResult FunctionLowering::addQuantized(graph::RegionOp region) {
+  Operation *yield = region.getBody().front().getTerminator();
+  SmallVector<Value> found;
+  for (OpResult result : region.getResults()) {
+    Value inBody = yield->getOperand(result.getResultNumber());
+    if (!inBody.getDefiningOp<graph::QuantizeActivationsOp>())
+      continue;
+    found.push_back(inBody);
+    values.views[result] = quantizedView(result);
+  }
+  if (found.empty() ||
+      llvm::equal(found, found.front().getDefiningOp()->getResults()))
+    return success();
+  return region.emitOpError("yields not just the three results of one "
+                            "quantize_activations, in order");
+}
+
 LogicalResult FunctionLowering::addRegionResults(graph::RegionOp region) {
+  if (failed(addQuantized(region)))
+    return failure();
   Operation *yield = region.getBody().front().getTerminator();
   for (OpResult result : region.getResults()) {
+    if (values.views.contains(result))
+      continue;
     if (auto append = yield->getOperand(result.getResultNumber())
                           .getDefiningOp<graph::KvAppendOp>()) {
       values.views[result] = stateView(append);

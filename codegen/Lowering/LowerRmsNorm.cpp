@@ -2,11 +2,12 @@
 //
 // [select_rows] rms_norm with element-wise neighbours: one workgroup a row (a
 // head, when a row has several), which reads the row twice, first for the sum
-// of squares. Statistics are f32 whatever the values are.
+// of squares. Statistics are f32 whatever the values are. A result that is
+// quantized takes another pass or two instead of the second.
 
 #include "codegen/Lowering/Elementwise.h"
+#include "codegen/Lowering/QuantizedStore.h"
 #include "codegen/Lowering/Reduction.h"
-#include "codegen/Lowering/RegionLowering.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -27,7 +28,9 @@ private:
   /// The norm's input at a place, through `emitter`.
   FailureOr<Value> evaluateInput(ElementwiseEmitter &emitter, Value quad);
   FailureOr<Value> sumOfSquares();
-  LogicalResult storeResults(Value inverse);
+  LogicalResult mapNorm(ElementwiseEmitter &emitter, Value quad);
+  LogicalResult storeResults();
+  LogicalResult storeCodes(const QuantizedResult &result);
 
   int64_t threads() { return context.getConfig().getWorkgroup().front(); }
 
@@ -38,6 +41,8 @@ private:
   /// `firstQuad`.
   int64_t normSize = 0, numQuads = 0;
   Value row, firstQuad, end;
+  /// The gain in memory, and 1 / sqrt(mean + epsilon).
+  Value gain, inverse;
 };
 
 FailureOr<Value> RmsNormKernel::evaluateInput(ElementwiseEmitter &emitter,
@@ -73,30 +78,75 @@ FailureOr<Value> RmsNormKernel::sumOfSquares() {
   return sumOverWorkgroup(b, b.sumOfLanes(sums[0]), b.localId(), threads());
 }
 
-/// Once more over the row: the norm and what follows it. `inverse` is 1 /
-/// sqrt(mean + epsilon).
-LogicalResult RmsNormKernel::storeResults(Value inverse) {
+/// The norm at a quad of the row, and with it what follows it.
+LogicalResult RmsNormKernel::mapNorm(ElementwiseEmitter &emitter, Value quad) {
   KernelBuilder &b = unit.builder();
-  FailureOr<Value> gain = unit.bindVector(norm.getGain(), b.f32x4());
-  if (failed(gain))
+  FailureOr<Value> x = evaluateInput(emitter, b.add(firstQuad, quad));
+  if (failed(x))
     return failure();
+  Value scaled = b.mul(b.mul(*x, b.splat(inverse)), b.load(gain, quad));
+  emitter.map(norm.getResult(), scaled);
+  return success();
+}
+
+/// Once more over the row, for the results that are stored as they are.
+LogicalResult RmsNormKernel::storeResults() {
+  KernelBuilder &b = unit.builder();
   LogicalResult ok = success();
   b.forLoop(b.localId(), end, b.index(threads()), [&](Value quad) {
-    Value place = b.add(firstQuad, quad);
-    ElementwiseEmitter emitter(unit, row, place);
-    FailureOr<Value> x = evaluateInput(emitter, place);
-    if (failed(x)) {
-      ok = failure();
-      return;
-    }
-    Value scaled = b.mul(b.mul(*x, b.splat(inverse)), b.load(*gain, quad));
-    emitter.map(norm.getResult(), scaled);
-    for (unsigned number = 0;
-         succeeded(ok) && number < context.getRegion().getNumResults();
-         ++number)
-      ok = emitter.storeResult(number);
+    ElementwiseEmitter emitter(unit, row, b.add(firstQuad, quad));
+    ok = mapNorm(emitter, quad);
+    if (succeeded(ok))
+      ok = emitter.storeResults();
   });
   return ok;
+}
+
+/// Codes of the row. Its numbers are computed again for each pass: twice where
+/// the scale is the row's, whose largest number has to be known first.
+LogicalResult RmsNormKernel::storeCodes(const QuantizedResult &result) {
+  KernelBuilder &b = unit.builder();
+  QuantizedStore store(unit, result);
+  bool ok = true;
+  auto valueAt = [&](Value quad) {
+    ElementwiseEmitter emitter(unit, row, b.add(firstQuad, quad));
+    FailureOr<Value> value = failure();
+    if (succeeded(mapNorm(emitter, quad)))
+      value = emitter.evaluate(result.input);
+    ok &= succeeded(value);
+    return ok ? *value : b.constant(b.f32x4(), 0.0);
+  };
+  std::optional<CodeScale> ofRow;
+  if (result.hasRowScales()) {
+    auto addQuad = [&](Value quad, ValueRange carried) -> SmallVector<Value> {
+      return {b.max(carried[0], largestMagnitude(b, valueAt(quad)))};
+    };
+    SmallVector<Value> largest = b.forLoop(b.localId(), end, b.index(threads()),
+                                           ValueRange{b.f32(0.0)}, addQuad);
+    ofRow =
+        codeScale(b, maxOverWorkgroup(b, largest[0], b.localId(), threads()));
+    b.ifThen(b.equal(b.localId(), b.index(0)),
+             [&] { store.storeRowScale(row, ofRow->scale); });
+  }
+  Value endBlock = b.div(end, kQuadsPerBlock);
+  b.forLoop(b.localId(), endBlock, b.index(threads()), [&](Value block) {
+    Value first = b.mul(block, kQuadsPerBlock), sum;
+    SmallVector<Value> quads;
+    for (int64_t i = 0; i < kQuadsPerBlock; ++i) {
+      Value quad = b.add(first, i), value = valueAt(quad);
+      if (!ofRow) {
+        quads.push_back(value);
+        continue;
+      }
+      Value part = store.storeCodes(row, quad, value, ofRow->inverse);
+      sum = sum ? b.add(sum, part) : part;
+    }
+    if (ofRow)
+      store.storeBlockSum(row, block, ofRow->scale, sum);
+    else
+      store.storeBlock(row, block, quads);
+  });
+  return mlir::success(ok);
 }
 
 LogicalResult RmsNormKernel::emit() {
@@ -121,12 +171,21 @@ LogicalResult RmsNormKernel::emit() {
     return failure();
   Value mean = b.mul(*sum, b.f32(1.0 / static_cast<double>(normSize)));
   Value root = b.sqrt(b.add(mean, b.f32(norm.getEpsilon().convertToFloat())));
-  if (failed(storeResults(b.div(b.f32(1.0), root))))
+  inverse = b.div(b.f32(1.0), root);
+  FailureOr<Value> bound = unit.bindVector(norm.getGain(), b.f32x4());
+  if (failed(bound))
     return failure();
-  unit.finish(
-      llvm::formatv("rms_norm {0} rows {1}", normSize, context.rowsOf(type))
-          .str(),
-      {context.rowsOf(type), numHeads, 1});
+  gain = *bound;
+  std::optional<QuantizedResult> quantized = findQuantizedResult(context);
+  bool hasFloats = context.getRegion().getNumResults() > (quantized ? 3 : 0);
+  if (hasFloats && failed(storeResults()))
+    return failure();
+  if (quantized && failed(storeCodes(*quantized)))
+    return failure();
+  unit.finish(llvm::formatv("rms_norm {0} rows {1}{2}", normSize,
+                            context.rowsOf(type), quantized ? " quantized" : "")
+                  .str(),
+              {context.rowsOf(type), numHeads, 1});
   return success();
 }
 

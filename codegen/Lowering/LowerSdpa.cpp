@@ -10,7 +10,7 @@
 // whatever else the cache holds is never touched. Blocks are dealt to splits in
 // turn, so that a row's sums do not depend on how many rows run with it.
 
-#include "codegen/Lowering/RegionLowering.h"
+#include "codegen/Lowering/QuantizedStore.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -103,6 +103,12 @@ SmallVector<Value> CachedRows::load(Value index) {
   return quads;
 }
 
+/// Where attention's rows go: one of the two or both.
+struct SdpaResult {
+  std::optional<View> floats;
+  std::optional<QuantizedResult> codes;
+};
+
 /// The running softmax of one invocation.
 struct Softmax {
   Value maximum, sum;
@@ -132,7 +138,7 @@ public:
 
   /// `result` takes the rows; `partials` what each split found, when there is
   /// more than one.
-  void emit(const View &result, Value partials);
+  void emit(const SdpaResult &result, Value partials);
 
 private:
   void emitPlace();
@@ -149,6 +155,7 @@ private:
               llvm::function_ref<void(Value accumulator, Value quad)> store);
   void storePartials(const Softmax &softmax, Value partials);
   void storeResult(const Softmax &softmax, const View &result);
+  void storeCodes(const Softmax &softmax, const QuantizedResult &result);
 
   graph::SdpaOp sdpa;
   const SdpaShape &shape;
@@ -359,7 +366,27 @@ void SdpaKernel::storeResult(const Softmax &softmax, const View &result) {
   });
 }
 
-void SdpaKernel::emit(const View &result, Value partials) {
+/// The quads of a head, 32 columns and more, are spread over a query's lanes.
+void SdpaKernel::storeCodes(const Softmax &softmax,
+                            const QuantizedResult &result) {
+  KernelBuilder &b = unit.builder();
+  Value inverse = b.splat(inverseSum(b, softmax.sum));
+  Value stores = b.less(row, b.index(shape.rows));
+  Value firstQuad = b.mul(head, shape.quads()),
+        firstSlot = b.mul(slot, shape.quads());
+  SmallVector<SharedQuad> quads;
+  forEachQuad(softmax, [&](Value accumulator, Value quad) {
+    quads.push_back({{b.mul(accumulator, inverse)},
+                     row,
+                     b.add(firstQuad, quad),
+                     b.add(firstSlot, quad),
+                     stores});
+  });
+  QuantizedStore(unit, result)
+      .storeShared(quads, shape.queries * shape.quads());
+}
+
+void SdpaKernel::emit(const SdpaResult &result, Value partials) {
   KernelBuilder &b = unit.builder();
   maxima = b.workgroupMemory(shape.queries * shape.lanes, b.getF32Type());
   weights = b.workgroupMemory(shape.queries * (shape.keys + 1), b.getF32Type());
@@ -372,15 +399,19 @@ void SdpaKernel::emit(const View &result, Value partials) {
                 start.pack(), [&](Value firstKey, ValueRange carried) {
                   return emitBlock(firstKey, Softmax::unpack(carried)).pack();
                 });
-  b.ifThen(b.less(row, b.index(shape.rows)), [&] {
-    if (partials)
-      storePartials(Softmax::unpack(sums), partials);
-    else
-      storeResult(Softmax::unpack(sums), result);
-  });
+  if (partials || result.floats)
+    b.ifThen(b.less(row, b.index(shape.rows)), [&] {
+      if (partials)
+        storePartials(Softmax::unpack(sums), partials);
+      else
+        storeResult(Softmax::unpack(sums), *result.floats);
+    });
+  if (result.codes)
+    storeCodes(Softmax::unpack(sums), *result.codes);
   int64_t blocks = llvm::divideCeil(shape.rows * shape.group(), shape.queries);
-  unit.finish(llvm::formatv("sdpa {0}/{1}x{2} rows {3}", shape.heads,
-                            shape.kvHeads, shape.headDim, shape.rows)
+  unit.finish(llvm::formatv("sdpa {0}/{1}x{2} rows {3}{4}", shape.heads,
+                            shape.kvHeads, shape.headDim, shape.rows,
+                            result.codes ? " quantized" : "")
                   .str(),
               {blocks, shape.kvHeads, shape.splits});
 }
@@ -471,21 +502,49 @@ FailureOr<SdpaShape> shapeOf(RegionContext &context, graph::SdpaOp sdpa,
   return shape;
 }
 
-/// The op that the region's only result is, through reshapes.
-graph::SdpaOp findRoot(graph::RegionOp region) {
-  Operation *yield = region.getBody().front().getTerminator();
-  if (yield->getNumOperands() != 1)
-    return {};
-  Value value = yield->getOperand(0);
-  while (auto reshape = value.getDefiningOp<graph::ReshapeOp>())
-    value = reshape.getInput();
-  return value.getDefiningOp<graph::SdpaOp>();
+/// The op that the region's results are, as floats and quantized, through
+/// reshapes. Fills in `result`.
+graph::SdpaOp findRoot(RegionContext &context, SdpaResult &result) {
+  Operation *yield = context.getRegion().getBody().front().getTerminator();
+  graph::SdpaOp root;
+  for (OpOperand &operand : yield->getOpOperands()) {
+    Value value = operand.get();
+    auto quantize = value.getDefiningOp<graph::QuantizeActivationsOp>();
+    if (quantize)
+      value = quantize.getInput();
+    while (auto reshape = value.getDefiningOp<graph::ReshapeOp>())
+      value = reshape.getInput();
+    auto sdpa = value.getDefiningOp<graph::SdpaOp>();
+    bool isSecond = (root && sdpa != root) || (!quantize && result.floats);
+    if (!sdpa || isSecond)
+      return {};
+    root = sdpa;
+    if (!quantize)
+      result.floats = context.resultView(operand.getOperandNumber());
+  }
+  result.codes = findQuantizedResult(context);
+  return root;
+}
+
+/// Whether the kernel can quantize: all of a block is in one head, and one
+/// workgroup has it.
+LogicalResult verifyQuantized(RegionContext &context, const SdpaShape &shape,
+                              const QuantizedResult &result) {
+  if (!result.hasRowScales() && shape.quads() % kQuadsPerBlock == 0 &&
+      shape.splits == 1)
+    return success();
+  return context.getRegion().emitOpError(
+             "of kind sdpa quantizes blocks of 32 columns of a head, of one "
+             "split; found group ")
+         << result.group << ", head dimension " << shape.headDim << ", splits "
+         << shape.splits;
 }
 
 } // namespace
 
 LogicalResult lowerSdpa(RegionContext &context) {
-  graph::SdpaOp sdpa = findRoot(context.getRegion());
+  SdpaResult result;
+  graph::SdpaOp sdpa = findRoot(context, result);
   if (!sdpa)
     return context.getRegion().emitOpError("of kind sdpa must yield one sdpa");
   if (sdpa.getBias() || sdpa.getRanges() || sdpa.getWindow() != 0 ||
@@ -501,7 +560,8 @@ LogicalResult lowerSdpa(RegionContext &context) {
   FailureOr<SdpaShape> shape = shapeOf(context, sdpa, *key);
   if (failed(shape))
     return failure();
-  View result = context.resultView(0);
+  if (result.codes && failed(verifyQuantized(context, *shape, *result.codes)))
+    return failure();
   Value partials;
   if (shape->splits > 1)
     partials = context.workspace(
@@ -510,7 +570,7 @@ LogicalResult lowerSdpa(RegionContext &context) {
   SdpaKernel(context, sdpa, *shape, *query, *key, *value, *position)
       .emit(result, partials);
   if (partials)
-    emitCombine(context, *shape, partials, result);
+    emitCombine(context, *shape, partials, *result.floats);
   return success();
 }
 

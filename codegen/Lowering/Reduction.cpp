@@ -20,8 +20,12 @@ Value sumInOrder(KernelBuilder &builder, Value partials, Value first,
   return sum;
 }
 
-Value sumOverWorkgroup(KernelBuilder &builder, Value partial, Value lane,
-                       int64_t count) {
+using Combine = llvm::function_ref<Value(Value, Value)>;
+
+/// partials[0] and what follows it, in order; before, in parallel, as much as
+/// pays for its barrier.
+static Value overWorkgroup(KernelBuilder &builder, Value partial, Value lane,
+                           int64_t count, Combine combine) {
   Value partials = builder.workgroupMemory(count, partial.getType());
   builder.store(partial, partials, lane);
   builder.barrier();
@@ -29,15 +33,30 @@ Value sumOverWorkgroup(KernelBuilder &builder, Value partial, Value lane,
   if (count > 2 * kFirstStep && count % kFirstStep == 0) {
     numLeft = count / kFirstStep;
     builder.ifThen(builder.less(lane, builder.index(numLeft)), [&] {
-      Value sum = partial;
+      Value all = partial;
       for (int64_t i = 1; i < kFirstStep; ++i)
-        sum = builder.add(
-            sum, builder.load(partials, builder.add(lane, i * numLeft)));
-      builder.store(sum, partials, lane);
+        all = combine(all,
+                      builder.load(partials, builder.add(lane, i * numLeft)));
+      builder.store(all, partials, lane);
     });
     builder.barrier();
   }
-  return sumInOrder(builder, partials, builder.index(0), numLeft);
+  Value all = builder.load(partials, builder.index(0));
+  for (int64_t i = 1; i < numLeft; ++i)
+    all = combine(all, builder.load(partials, builder.index(i)));
+  return all;
+}
+
+Value sumOverWorkgroup(KernelBuilder &builder, Value partial, Value lane,
+                       int64_t count) {
+  return overWorkgroup(builder, partial, lane, count,
+                       [&](Value x, Value y) { return builder.add(x, y); });
+}
+
+Value maxOverWorkgroup(KernelBuilder &builder, Value partial, Value lane,
+                       int64_t count) {
+  return overWorkgroup(builder, partial, lane, count,
+                       [&](Value x, Value y) { return builder.max(x, y); });
 }
 
 } // namespace llmc::codegen

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums over the invocations of a workgroup, in an order that depends on nothing
-// but their number.
+// Sums and maxima over the invocations of a workgroup, in an order that depends
+// on nothing but their number.
 
 #ifndef LLMC_CODEGEN_LOWERING_REDUCTION_H
 #define LLMC_CODEGEN_LOWERING_REDUCTION_H
@@ -14,6 +14,10 @@ namespace llmc::codegen {
 /// of them. `lane` is the invocation's number. Every invocation of the
 /// workgroup must arrive here; takes `count` elements of workgroup memory.
 Value sumOverWorkgroup(KernelBuilder &builder, Value partial, Value lane,
+                       int64_t count);
+
+/// Likewise the largest.
+Value maxOverWorkgroup(KernelBuilder &builder, Value partial, Value lane,
                        int64_t count);
 
 /// partials[first] + partials[first + 1] + … , `count` of them.

@@ -88,7 +88,7 @@ std::optional<SdpaTile> selectSdpaTile(const SdpaProblem &problem,
            isEnough = scores == kMaxScores || keys >= kMinKeys;
       SdpaTile tile = makeTile(problem, target, lanes, keys);
       bool fits = tile.registers <= device.registersMax &&
-                  tile.workgroupBytes() <= device.workgroupMemoryBytes;
+                  tile.workgroupBytes(problem) <= device.workgroupMemoryBytes;
       if (isSensible && isEnough && fits &&
           (!best || badness(tile) < badness(*best)))
         best = tile;

@@ -17,6 +17,8 @@ struct SdpaProblem {
   int64_t rows, heads, kvHeads, headDim, context;
   /// Whether keys and values are f16.
   bool isHalf;
+  /// Whether the result is quantized.
+  bool isQuantized = false;
 };
 
 /// The part of a device that the choice rests on; as in `#target.device`.
@@ -35,8 +37,12 @@ struct SdpaTile {
   int64_t accumulators, registers;
 
   int64_t workgroup() const { return queries * lanes; }
-  /// Maxima and weights.
-  int64_t workgroupBytes() const { return 4 * queries * (lanes + keys + 1); }
+  /// Maxima and weights; for a quantized result, a magnitude and a sum of codes
+  /// for each quad of the head.
+  int64_t workgroupBytes(const SdpaProblem &problem) const {
+    int64_t codes = problem.isQuantized ? 2 * problem.headDim / 4 : 0;
+    return 4 * queries * (lanes + keys + 1 + codes);
+  }
 };
 
 /// Registers of the kernel's loops with that tile.

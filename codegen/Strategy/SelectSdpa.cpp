@@ -38,6 +38,8 @@ FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input) {
   problem.headDim = query.getDimSize(2);
   problem.kvHeads = key.getDimSize(1);
   problem.context = input.rowsOf(key);
+  problem.isQuantized =
+      !region.getBody().getOps<graph::QuantizeActivationsOp>().empty();
   if (graph::StateOp state = findState(region, sdpa.getKey())) {
     problem.context = cast<RankedTensorType>(state.getType()).getDimSize(1);
     problem.isHalf = input.device.getKvType() == "f16";

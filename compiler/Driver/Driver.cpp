@@ -59,6 +59,7 @@ private:
   Status checkOptions() const;
   Status loadTargets();
   Status loadTuning();
+  Status applyTypes(description::Target &target) const;
   Status import();
   Status runPhases(ModuleOp module, ArrayRef<pipelines::Phase> phases,
                    StringRef target);
@@ -93,11 +94,38 @@ Status Compilation::checkOptions() const {
     return Status(StatusCode::InvalidArgument, "the KV cache's type is '" +
                                                    options.kvType +
                                                    "', allowed is f32 or f16");
+  if (!options.activations.empty() && options.activations != "f32" &&
+      options.activations != "i8")
+    return Status(StatusCode::InvalidArgument, "the activations' type is '" +
+                                                   options.activations +
+                                                   "', allowed is f32 or i8");
   if (options.maxContext < 0)
     return Status(StatusCode::InvalidArgument,
                   "the context length is " +
                       std::to_string(options.maxContext) +
                       ", allowed is 1 or more");
+  return okStatus();
+}
+
+/// Replaces the types that |target| plans with by those of the options.
+Status Compilation::applyTypes(description::Target &target) const {
+  const description::Features &features = target.features();
+  if (options.kvType == "f16" && !features.f16_storage())
+    return Status(StatusCode::InvalidArgument,
+                  "target '" + target.name() +
+                      "' stores no f16; its KV cache can be f32 only");
+  if (options.activations == "i8" && !features.int_dot())
+    return Status(StatusCode::InvalidArgument,
+                  "target '" + target.name() +
+                      "' has no integer dot product; its activations can be "
+                      "f32 only");
+  description::Plan &plan = *target.mutable_plan();
+  if (!options.kvType.empty())
+    plan.set_kv_type(options.kvType == "f16" ? description::F16
+                                             : description::F32);
+  if (!options.activations.empty())
+    plan.set_prefill_activations(
+        options.activations == "i8" ? description::I8 : description::F32);
   return okStatus();
 }
 
@@ -110,13 +138,7 @@ Status Compilation::loadTargets() {
       if (other.name() == target->name())
         return Status(StatusCode::InvalidArgument,
                       "target '" + other.name() + "' is given twice");
-    if (options.kvType == "f16" && !target->features().f16_storage())
-      return Status(StatusCode::InvalidArgument,
-                    "target '" + target->name() +
-                        "' stores no f16; its KV cache can be f32 only");
-    if (!options.kvType.empty())
-      target->mutable_plan()->set_kv_type(
-          options.kvType == "f16" ? description::F16 : description::F32);
+    LLMC_RETURN_IF_ERROR(applyTypes(*target));
     if (llvm::Error error = targets::lowerLimits(*target, options.limits))
       return Status(StatusCode::InvalidArgument,
                     llvm::toString(std::move(error)));

@@ -41,6 +41,9 @@ struct CompileOptions {
   std::string tuningPath;
   /// Element type of KV caches, "f32" or "f16"; empty: the target's.
   std::string kvType;
+  /// Type of the activations that linears of many rows read, "f32" or "i8";
+  /// empty: the target's.
+  std::string activations;
   Emit emit = Emit::File;
   /// A folder for the IR after each phase, in numbered files; empty: none.
   std::string dumpFolder;

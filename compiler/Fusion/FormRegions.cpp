@@ -33,6 +33,17 @@ struct PlannerInput {
 // IR to planner
 //===----------------------------------------------------------------------===//
 
+/// Whether |op| quantizes attention whose heads are no whole blocks, so that
+/// one workgroup doesn't have all of a block.
+bool isSpreadOverHeads(graph::QuantizeActivationsOp op) {
+  Value value = op.getInput();
+  while (auto reshape = value.getDefiningOp<graph::ReshapeOp>())
+    value = reshape.getInput();
+  auto sdpa = value.getDefiningOp<graph::SdpaOp>();
+  auto type = cast<RankedTensorType>(value.getType());
+  return sdpa && type.getShape().back() % graph::kQuantizedBlock != 0;
+}
+
 NodeKind getKind(Operation *op) {
   if (isElementwise(op))
     return NodeKind::Elementwise;
@@ -54,6 +65,9 @@ NodeKind getKind(Operation *op) {
       .Case<graph::QuantizedEmbeddingOp>(
           [](Operation *) { return NodeKind::Embedding; })
       .Case<graph::SdpaOp>([](Operation *) { return NodeKind::Sdpa; })
+      .Case<graph::QuantizeActivationsOp>([](graph::QuantizeActivationsOp op) {
+        return isSpreadOverHeads(op) ? NodeKind::Other : NodeKind::Quantize;
+      })
       .Default([](Operation *) { return NodeKind::Other; });
 }
 
@@ -78,7 +92,7 @@ FailureOr<PlannerInput> describe(Block &block) {
   for (Operation &op : block.without_terminator()) {
     if (isa<graph::LoadWeightOp>(op))
       continue;
-    if (!isa<graph::GraphDialect>(op.getDialect()) || op.getNumResults() != 1 ||
+    if (!isa<graph::GraphDialect>(op.getDialect()) || op.getNumResults() == 0 ||
         op.getNumRegions() != 0)
       return op.emitOpError("cannot be put into a region");
     auto append = dyn_cast<graph::KvAppendOp>(op);
@@ -97,8 +111,7 @@ FailureOr<PlannerInput> describe(Block &block) {
                  std::pair(linear.getInput().getAsOpaquePointer(),
                            linear.getWeight().getType().getAsOpaquePointer()));
     node.isKept =
-        append || llvm::is_contained(block.getTerminator()->getOperands(),
-                                     op.getResult(0));
+        append || llvm::is_contained(op.getUsers(), block.getTerminator());
     ids[&op] = static_cast<int>(input.ops.size());
     input.ops.push_back(&op);
     input.nodes.push_back(std::move(node));
@@ -129,18 +142,20 @@ void createRegion(OpBuilder &builder, const PlannedRegion &planned,
     }
     bodyBuilder.clone(*ops[id], inner);
   }
-  SmallVector<Value> yielded;
+  SmallVector<Value> yielded, stored;
   for (int id : planned.results)
-    yielded.push_back(inner.lookup(ops[id]->getResult(0)));
+    for (Value result : ops[id]->getResults()) {
+      yielded.push_back(inner.lookup(result));
+      stored.push_back(result);
+    }
   Location loc = ops[planned.root]->getLoc();
   graph::YieldOp::create(bodyBuilder, loc, yielded);
   auto region =
       graph::RegionOp::create(builder, loc, ValueRange(yielded).getTypes(),
                               inputs, graph::LoweringConfigAttr());
   region.getBody().push_back(body.release());
-  for (auto [id, result] :
-       llvm::zip_equal(planned.results, region.getResults()))
-    outer.map(ops[id]->getResult(0), result);
+  for (auto [before, now] : llvm::zip_equal(stored, region.getResults()))
+    outer.map(before, now);
 }
 
 //===----------------------------------------------------------------------===//

@@ -91,6 +91,28 @@ def FuseSdpaPass : Pass<"llmc-fuse-sdpa", "::mlir::func::FuncOp"> {
 // Fusion of ops into dispatches (once per row bucket)
 //===----------------------------------------------------------------------===//
 
+def QuantizeActivationsPass : Pass<"llmc-quantize-activations", "::mlir::func::FuncOp"> {
+  let summary = "read activations as int8 where a step has many rows";
+  let description = [{
+    Runs on a function of one row bucket (`graph.rows`) of more than 8 rows, for a device whose `prefill_activations` is
+    `i8`; other functions stay as they are. Each tensor that linears on 4- to 8-bit weights read is quantized once, with
+    a scale a row behind an rms_norm (its workgroup has the whole row), for 32 columns elsewhere. Linears on f32, f16 and
+    bf16 weights, and on Q2_K, whose offsets are for 16 columns, keep reading floats.
+
+    ```mlir
+    %y = graph.rms_norm %x, %g              %y = graph.rms_norm %x, %g
+    %z = graph.quantized_linear %y, %w  →   %codes, %scales, %sums = graph.quantize_activations %y group 0
+                                            %z = graph.quantized_linear %codes, %w scales %scales sums %sums
+    ```
+
+    Errors: a device that has no dot product of packed integers (`int_dot`).
+  }];
+  let statistics = [
+    Statistic<"numTensorsQuantized", "num-tensors-quantized", "activations that linears read as int8">
+  ];
+  let dependentDialects = ["::llmc::graph::GraphDialect"];
+}
+
 def FormRegionsPass : Pass<"llmc-form-regions", "::mlir::func::FuncOp"> {
   let summary = "put every op into a graph.region, which runs as one dispatch";
   let description = [{
@@ -112,6 +134,8 @@ def FormRegionsPass : Pass<"llmc-form-regions", "::mlir::func::FuncOp"> {
     - Two linears on one input, of equal encodings and shapes, share a region when element-wise ops make one result of
       them. With unequal ones the activation function moves to the later linear.
     - Element-wise ops join only as far as the region keeps one result. Heads have one result per query, key and value.
+    - A quantize_activations joins the linear, attention, norm or element-wise op that computes its input; the input
+      itself is a result only where something else reads it.
 
     ```mlir
     %y = graph.quantized_linear %x, %w       %z = graph.region (%a = %x, %b = %w, %c = %r) {

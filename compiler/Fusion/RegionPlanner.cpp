@@ -62,6 +62,7 @@ private:
   void addActivations(int id, NodeSet &set) const;
   bool canJoin(int id, const NodeSet &set, int type, Neighbours which) const;
   NodeSet grow(const NodeSet &roots, Neighbours which) const;
+  NodeSet withQuantization(NodeSet set) const;
   void formLinear(int linear);
   void addHeads(int id, NodeSet &set) const;
   void formHeads(const std::vector<int> &operands);
@@ -290,6 +291,20 @@ NodeSet RegionPlanner::grow(const NodeSet &roots, Neighbours which) const {
   return set;
 }
 
+/// |set| and the op that quantizes a result of it, if there is one: what
+/// computes activations quantizes them too.
+NodeSet RegionPlanner::withQuantization(NodeSet set) const {
+  for (int result : resultsOf(set))
+    for (int user : users[result]) {
+      NodeSet grown = set;
+      grown.insert(user);
+      if (kind(user) == NodeKind::Quantize && isFree(user) &&
+          canRunAsOne(grown))
+        return grown;
+    }
+  return set;
+}
+
 //===----------------------------------------------------------------------===//
 // Regions by root
 //===----------------------------------------------------------------------===//
@@ -304,9 +319,9 @@ void RegionPlanner::formLinear(int linear) {
       continue;
     NodeSet both = grow({partner, linear}, Neighbours::All);
     if (resultsOf(both).size() == 1)
-      return addRegion(linear, both);
+      return addRegion(linear, withQuantization(both));
   }
-  addRegion(linear, grow({linear}, Neighbours::All));
+  addRegion(linear, withQuantization(grow({linear}, Neighbours::All)));
 }
 
 /// Adds |id|, a rotary or kv_append, and what prepares its heads.
@@ -347,7 +362,7 @@ void RegionPlanner::formAttention() {
     NodeSet set = {id};
     for (int reshape : reshapesBehind(id))
       set.insert(reshape);
-    addRegion(id, set);
+    addRegion(id, withQuantization(set));
     formHeads({reads[id].begin(), reads[id].end()});
   }
   for (int id = numNodes() - 1; id >= 0; --id)
@@ -358,7 +373,9 @@ void RegionPlanner::formAttention() {
 void RegionPlanner::formWithNeighbours(NodeKind wanted, Neighbours which) {
   for (int id = 0; id != numNodes(); ++id)
     if (kind(id) == wanted && isFree(id))
-      addRegion(id, grow({id}, which));
+      addRegion(id, which == Neighbours::All
+                        ? withQuantization(grow({id}, which))
+                        : grow({id}, which));
 }
 
 std::vector<PlannedRegion> RegionPlanner::plan() {

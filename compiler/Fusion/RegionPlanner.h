@@ -23,10 +23,11 @@ enum class NodeKind {
   Linear,
   Embedding,
   Sdpa,
-  Other, // always alone
+  Quantize, // of activations: joins what computes them
+  Other,    // always alone
 };
 
-/// An op with one result. Nodes are numbered in program order.
+/// An op, whose results are read together. Nodes are numbered in program order.
 struct PlanNode {
   NodeKind kind;
   /// The nodes it reads, in operand order. Operands from elsewhere (arguments,
@@ -62,7 +63,7 @@ constexpr int64_t kMaxRowsOfFusedNorm = 8;
 /// Roots in turn: linears (with a partner of the same class if one result
 /// comes of both), embeddings, attention, the heads that attention reads,
 /// norms; then what is left. Around a root grow the element-wise ops that leave
-/// the region with one result.
+/// the region with one result, and the op that quantizes this result.
 std::vector<PlannedRegion> planRegions(const std::vector<PlanNode> &nodes,
                                        int64_t rows);
 

@@ -37,7 +37,8 @@ static void addRowBucketPasses(OpPassManager &manager) {
 }
 
 static void addRegionPasses(OpPassManager &manager) {
-  // What a region holds depends on the number of rows.
+  // What is quantized, and what a region holds, depends on the number of rows.
+  manager.addNestedPass<FuncOp>(fusion::createQuantizeActivationsPass());
   manager.addNestedPass<FuncOp>(fusion::createFormRegionsPass());
 }
 

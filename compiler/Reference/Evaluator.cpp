@@ -147,6 +147,10 @@ llvm::Error Evaluator::runOp(Operation &op, Values &values) {
     values[op.getResult(0)] = std::move(input);
     return llvm::Error::success();
   }
+  if (isa<graph::QuantizeActivationsOp>(op)) {
+    runQuantize(op, values);
+    return llvm::Error::success();
+  }
   llvm::Expected<Tensor> result = evaluate(op, values);
   if (!result)
     return result.takeError();
@@ -171,6 +175,20 @@ llvm::Error Evaluator::runRegion(Operation &op, Values &values) {
   for (auto [value, result] : llvm::zip_equal(op.getResults(), results))
     values[value] = std::move(result);
   return llvm::Error::success();
+}
+
+/// The one op with several results.
+void Evaluator::runQuantize(Operation &op, Values &values) {
+  auto quantizeOp = cast<graph::QuantizeActivationsOp>(op);
+  QuantizedTensor result =
+      quantize(dense(quantizeOp.getInput(), values),
+               static_cast<int64_t>(quantizeOp.getGroup()));
+  Type f32 = mlir::Float32Type::get(op.getContext());
+  roundTo(f32, precision, result.scales);
+  roundTo(f32, precision, result.sums);
+  values[quantizeOp.getCodes()] = std::move(result.codes);
+  values[quantizeOp.getScales()] = std::move(result.scales);
+  values[quantizeOp.getSums()] = std::move(result.sums);
 }
 
 //===----------------------------------------------------------------------===//
@@ -204,12 +222,12 @@ int64_t Evaluator::integer(Value value, Values &values) const {
 // Ops
 //===----------------------------------------------------------------------===//
 
-llvm::Expected<Tensor> Evaluator::evaluateLinear(Value input, Value weight,
+llvm::Expected<Tensor> Evaluator::evaluateLinear(Tensor input, Value weight,
                                                  Values &values) {
   auto symbol = std::get<graph::WeightOp>(values[weight]);
   auto type = cast<RankedTensorType>(symbol.getType());
   return linear(
-      dense(input, values), type.getShape()[0],
+      input, type.getShape()[0],
       [&](int64_t row, float *result) { files.decodeRow(symbol, row, result); },
       precision);
 }
@@ -295,7 +313,8 @@ llvm::Expected<Tensor> Evaluator::evaluateMatmul(Operation &op,
   bool isWeight =
       std::holds_alternative<graph::WeightOp>(values[product.getRhs()]);
   if (isWeight && product.getTransposeRhs())
-    return evaluateLinear(product.getLhs(), product.getRhs(), values);
+    return evaluateLinear(dense(product.getLhs(), values), product.getRhs(),
+                          values);
   Tensor lhs = dense(product.getLhs(), values);
   Tensor rhs = dense(product.getRhs(), values);
   int64_t k = rhs.fromBack(product.getTransposeRhs() ? 1 : 2);
@@ -394,8 +413,10 @@ llvm::Expected<Tensor> Evaluator::evaluate(Operation &op, Values &values) {
       })
       .Case([&](graph::MatmulOp) { return evaluateMatmul(op, values); })
       .Case([&](graph::QuantizedLinearOp linearOp) {
-        return evaluateLinear(linearOp.getInput(), linearOp.getWeight(),
-                              values);
+        Tensor input = dense(linearOp.getInput(), values);
+        if (linearOp.getScales())
+          input = dequantize(input, dense(linearOp.getScales(), values));
+        return evaluateLinear(std::move(input), linearOp.getWeight(), values);
       })
       .Case<graph::EmbeddingOp, graph::QuantizedEmbeddingOp>(
           [&](auto) { return evaluateEmbedding(op, values); })

@@ -51,6 +51,7 @@ private:
                        std::vector<Tensor> &results);
   llvm::Error runOp(Operation &op, Values &values);
   llvm::Error runRegion(Operation &op, Values &values);
+  void runQuantize(Operation &op, Values &values);
   llvm::Expected<Tensor> evaluate(Operation &op, Values &values);
   llvm::Expected<Tensor> evaluateMatmul(Operation &op, Values &values);
   llvm::Expected<Tensor> evaluateBinary(Operation &op, Values &values);
@@ -58,7 +59,7 @@ private:
   llvm::Expected<Tensor> evaluateAttention(Operation &op, Values &values);
   llvm::Expected<Tensor> evaluateSdpa(graph::SdpaOp op, Values &values);
   llvm::Expected<Tensor> evaluateView(Operation &op, Values &values);
-  llvm::Expected<Tensor> evaluateLinear(Value input, Value weight,
+  llvm::Expected<Tensor> evaluateLinear(Tensor input, Value weight,
                                         Values &values);
   llvm::Expected<Tensor> evaluateEmbedding(Operation &op, Values &values);
   llvm::Expected<Tensor> evaluateKvAppend(Operation &op, Values &values);

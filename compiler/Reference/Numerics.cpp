@@ -321,6 +321,39 @@ Tensor sdpa(const Tensor &query, const Tensor &key, const Tensor &value,
   return result;
 }
 
+QuantizedTensor quantize(const Tensor &input, int64_t group) {
+  constexpr int64_t kSumColumns = 32;
+  int64_t rows = input.shape[0], columns = input.shape[1];
+  int64_t size = group == 0 ? columns : group;
+  QuantizedTensor result = {Tensor(input.shape), Tensor({rows}),
+                            Tensor({rows, columns / kSumColumns})};
+  if (group != 0)
+    result.scales = Tensor({rows, columns / group});
+  for (int64_t first = 0; first < rows * columns; first += size) {
+    double largest = 0;
+    for (int64_t i = first; i < first + size; ++i)
+      largest = std::max(largest, std::abs(input.values[i]));
+    double scale = largest / 127;
+    result.scales.values[first / size] = scale;
+    for (int64_t i = first; i < first + size; ++i) {
+      // The rounding mode is to nearest, halves to even.
+      double code = scale == 0 ? 0 : std::nearbyint(input.values[i] / scale);
+      result.codes.values[i] = code;
+      result.sums.values[i / kSumColumns] += scale * code;
+    }
+  }
+  return result;
+}
+
+Tensor dequantize(const Tensor &codes, const Tensor &scales) {
+  int64_t size = numElements(codes.shape) /
+                 std::max<int64_t>(numElements(scales.shape), 1);
+  Tensor result = codes;
+  for (size_t i = 0; i < result.values.size(); ++i)
+    result.values[i] *= scales.values[i / size];
+  return result;
+}
+
 double silu(double x) { return x / (1 + std::exp(-x)); }
 
 double gelu(double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }

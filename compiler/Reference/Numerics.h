@@ -85,6 +85,19 @@ struct SdpaParameters {
 Tensor sdpa(const Tensor &query, const Tensor &key, const Tensor &value,
             const SdpaParameters &parameters, Precision precision);
 
+/// A tensor [rows, k] as codes -127 … 127 of the same shape, scales [rows]
+/// (group 0) or [rows, k / group], and scale * sum of codes [rows, k / 32].
+struct QuantizedTensor {
+  Tensor codes, scales, sums;
+};
+
+/// scale = max |x| / 127 over a row (group 0) or `group` columns, code = x /
+/// scale rounded, halves to even; zeros where the scale is 0.
+QuantizedTensor quantize(const Tensor &input, int64_t group);
+
+/// scale * code; `scales` as in QuantizedTensor.
+Tensor dequantize(const Tensor &codes, const Tensor &scales);
+
 double silu(double x);
 double gelu(double x);
 double geluTanh(double x);

@@ -45,6 +45,8 @@ int runCompile(const Arguments &arguments) {
                  "element type of the KV cache (default: the target's)");
   options.text("tuning", "FILE", compile.tuningPath,
                "tiles for linears, as `llmc tune` writes them");
+  options.choice("activations", {"f32", "i8"}, compile.activations,
+                 "type of the activations in prefill (default: the target's)");
   options.choice("emit", {"graph", "fused", "program", "spirv"}, emit,
                  "print the IR at a border instead");
   options.text("dump-dir", "DIR", compile.dumpFolder,

@@ -125,3 +125,22 @@ func.func @leftovers(%x: tensor<?x64xf32>) -> tensor<?x16xf32> attributes {graph
   %v = graph.slice %s dim 1 offset 16 size 16 : tensor<?x64xf32> -> tensor<?x16xf32>
   return %v : tensor<?x16xf32>
 }
+
+// Quantization belongs to what computes the activations; those are stored only where something else reads them.
+// CHECK-LABEL: @quantized
+// CHECK:         %[[R:.+]]:4 = graph.region ({{.*}} -> (tensor<?x64xf32>, tensor<?x64xi8>, tensor<?xf32>, tensor<?x2xf32>) {
+// CHECK:           %[[N:.+]] = graph.rms_norm
+// CHECK-NEXT:      %[[Q:.+]], %[[S:.+]], %[[T:.+]] = graph.quantize_activations %[[N]]
+// CHECK-NEXT:      graph.yield %[[N]], %[[Q]], %[[S]], %[[T]]
+// CHECK:         graph.region ({{.*}} = %[[R]]#1 : tensor<?x64xi8>, {{.*}} = %[[R]]#2 : tensor<?xf32>, {{.*}} = %[[R]]#3 : tensor<?x2xf32>)
+// CHECK-NEXT:      graph.quantized_linear
+func.func @quantized(%x: tensor<?x64xf32>) -> (tensor<?x64xf32>, tensor<?x32xf32>) attributes {graph.rows = 32 : i64} {
+  %g = graph.load_weight @gain : tensor<64x!graph.encoded<f32>>
+  %gain = graph.dequantize %g : tensor<64x!graph.encoded<f32>> -> tensor<64xf32>
+  %n = graph.rms_norm %x, %gain epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32> -> tensor<?x64xf32>
+  %q, %s, %t = graph.quantize_activations %n group 0 : tensor<?x64xf32> -> tensor<?x64xi8>, tensor<?xf32>, tensor<?x2xf32>
+  %w = graph.load_weight @w4 : tensor<32x64x!graph.encoded<q4_0>>
+  %y = graph.quantized_linear %q, %w scales %s : tensor<?xf32> sums %t : tensor<?x2xf32>
+      : tensor<?x64xi8>, tensor<32x64x!graph.encoded<q4_0>> -> tensor<?x32xf32>
+  return %n, %y : tensor<?x64xf32>, tensor<?x32xf32>
+}

@@ -70,13 +70,15 @@ size_t TemporaryFolder::count() const {
 
 Status compile(const std::string &input, const std::string &output,
                const std::vector<std::string> &targets, int64_t maxContext,
-               const std::vector<std::string> &limits) {
+               const std::vector<std::string> &limits,
+               const std::string &activations) {
   driver::CompileOptions options;
   options.inputPath = input;
   options.outputPath = output;
   options.targets = targets;
   options.maxContext = maxContext;
   options.limits = limits;
+  options.activations = activations;
   std::string text;
   return driver::compileModel(options, text);
 }

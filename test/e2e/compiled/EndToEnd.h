@@ -36,10 +36,12 @@ private:
 
 /// Compiles the model file |input| to |output|. |maxContext| 0: the model's
 /// own. |limits|: of the targets, as `llmc compile --limit` takes them.
+/// |activations| of prefill: "f32", "i8", or the target's.
 Status compile(const std::string &input, const std::string &output,
                const std::vector<std::string> &targets = {"lavapipe"},
                int64_t maxContext = 0,
-               const std::vector<std::string> &limits = {});
+               const std::vector<std::string> &limits = {},
+               const std::string &activations = "");
 
 /// Loads a .llmc file; |variant| empty: the best for the device. Compiled
 /// pipelines are kept in the build folder.

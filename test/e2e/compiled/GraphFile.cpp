@@ -108,10 +108,11 @@ GraphRunner::run(const std::string &function, uint64_t rows,
 
 StatusOr<GraphRunner> compileAndOpen(const GraphFile &graph,
                                      const TemporaryFolder &folder,
-                                     const std::vector<std::string> &limits) {
+                                     const std::vector<std::string> &limits,
+                                     const std::string &activations) {
   const std::string file = folder.file("graph.llmc");
   LLMC_RETURN_IF_ERROR(compile(graph.write(folder), file, {"lavapipe"},
-                               /*maxContext=*/0, limits));
+                               /*maxContext=*/0, limits, activations));
   return GraphRunner::open(file);
 }
 

@@ -59,10 +59,11 @@ private:
 };
 
 /// Compiles |graph| for lavapipe, to graph.llmc, and opens it. |limits|: of
-/// lavapipe, to be lower than they are.
+/// lavapipe, to be lower than they are. |activations| as for compile.
 StatusOr<GraphRunner>
 compileAndOpen(const GraphFile &graph, const TemporaryFolder &folder,
-               const std::vector<std::string> &limits = {});
+               const std::vector<std::string> &limits = {},
+               const std::string &activations = "");
 
 /// The bytes of a plain struct or number, as a little-endian file holds them.
 template <typename T>

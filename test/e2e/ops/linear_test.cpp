@@ -277,14 +277,19 @@ std::vector<float> makeFourBitRows(int count) {
   return x;
 }
 
-TEST(Linears, FourBitsWithMoreRowsThanInputs) {
-  LLMC_E2E_NEED_DEVICE();
-  TemporaryFolder folder;
+GraphFile makeFourBitGraph() {
   GraphFile graph;
   graph.addWeight("w", 128, 128, "q4_0", makeFourBitWeight());
   graph.addLinear("linear", "?", 128, 128, "w", "q4_0");
   for (const char *rows : {"129", "256", "2048"})
     graph.addLinear(std::string("rows") + rows, rows, 128, 128, "w", "q4_0");
+  return graph;
+}
+
+TEST(Linears, FourBitsWithMoreRowsThanInputs) {
+  LLMC_E2E_NEED_DEVICE();
+  TemporaryFolder folder;
+  const GraphFile graph = makeFourBitGraph();
   auto runner = compileAndOpen(graph, folder);
   ASSERT_TRUE(runner.ok()) << runner.status().message();
   auto whole =
@@ -303,6 +308,38 @@ TEST(Linears, FourBitsWithMoreRowsThanInputs) {
     EXPECT_TRUE(std::equal(y->begin(), y->end(), whole->begin()))
         << rows << " rows";
   }
+}
+
+/// Activations as int8, with a scale for 32 columns. Up to eight rows read
+/// floats, so a row of many is compared with the same row of other batches, not
+/// with that row alone.
+TEST(Linears, FourBitsWithInt8Activations) {
+  LLMC_E2E_NEED_DEVICE();
+  TemporaryFolder folder, exactFolder;
+  const GraphFile graph = makeFourBitGraph();
+  auto exactRunner = compileAndOpen(graph, exactFolder, {}, "f32");
+  ASSERT_TRUE(exactRunner.ok()) << exactRunner.status().message();
+  auto runner = compileAndOpen(graph, folder, {}, "i8");
+  ASSERT_TRUE(runner.ok()) << runner.status().message();
+  const Inputs inputs = {{"x", makeFourBitRows(2048)}};
+  auto exact = exactRunner->run("rows2048", 2048, inputs, 128);
+  auto whole = runner->run("rows2048", 2048, inputs, 128);
+  ASSERT_TRUE(exact.ok() && whole.ok());
+  EXPECT_EQ((*exact)[128 * 128 + 5], -5360.5f);
+  EXPECT_LE(relativeDifference(*whole, *exact), 0.02);
+  EXPECT_GT(relativeDifference(*whole, *exact), 0);
+  for (int rows : {9, 64, 127, 128, 129, 256}) {
+    const std::string function =
+        rows > 128 ? "rows" + std::to_string(rows) : "linear";
+    auto y = runner->run(function, static_cast<uint64_t>(rows),
+                         {{"x", makeFourBitRows(rows)}}, 128);
+    ASSERT_TRUE(y.ok()) << y.status().message();
+    EXPECT_TRUE(std::equal(y->begin(), y->end(), whole->begin()))
+        << rows << " rows";
+  }
+  auto one = runner->run("linear", 1, {{"x", makeFourBitRows(1)}}, 128);
+  ASSERT_TRUE(one.ok()) << one.status().message();
+  EXPECT_TRUE(std::equal(one->begin(), one->end(), exact->begin()));
 }
 
 } // namespace

@@ -39,7 +39,8 @@ TEST(SdpaTile, obeysTheLimitsOfEveryDevice) {
             EXPECT_GE(tile->queries, 1);
             EXPECT_LE(tile->queries, rows * group);
             EXPECT_LE(tile->workgroup(), device.maxInvocations);
-            EXPECT_LE(tile->workgroupBytes(), device.workgroupMemoryBytes);
+            EXPECT_LE(tile->workgroupBytes(problem),
+                      device.workgroupMemoryBytes);
             EXPECT_LE(tile->registers, device.registersMax);
             EXPECT_EQ(tile->accumulators, headDim / tile->lanes);
             EXPECT_GE(tile->splits, 1);

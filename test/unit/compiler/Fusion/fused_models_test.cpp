@@ -25,6 +25,9 @@ namespace {
 using llmc::reference::Evaluator;
 using llmc::reference::Tensor;
 
+/// Of the largest logit, for models of random weights.
+constexpr double kInt8Tolerance = 0.03;
+
 /// Buckets of one row and of more than a norm is fused for.
 constexpr const char *kDevice =
     "#target.device<name = \"test\", family = generic, subgroup_size = 32, "
@@ -34,20 +37,26 @@ constexpr const char *kDevice =
     "registers_max = 64, compute_units = 8, buffer_alignment = 64, "
     "max_buffer_range = 134217728, max_allocation = 1073741824, "
     "max_push_constant_bytes = 128, spirv_minor = 3, vulkan_minor = 1, "
-    "max_unroll = 16, row_buckets = [1, 16], kv_type = \"f32\", features = [], "
-    "quirks = []>";
+    "max_unroll = 16, row_buckets = [1, 16], kv_type = \"f32\", features = "
+    "[\"int_dot\"], quirks = []";
 
-mlir::LogicalResult fuse(mlir::ModuleOp module) {
+/// |activations|: what linears of many rows read, "f32" or "i8".
+mlir::LogicalResult fuse(mlir::ModuleOp module,
+                         const std::string &activations) {
   mlir::MLIRContext *context = module.getContext();
   context->loadDialect<llmc::target::TargetDialect>();
   module->setAttr(llmc::target::DeviceAttr::getModuleAttrName(),
-                  mlir::parseAttribute(kDevice, context));
+                  mlir::parseAttribute(kDevice + (", prefill_activations = \"" +
+                                                  activations + "\">"),
+                                       context));
   mlir::PassManager passes(context);
   passes.addNestedPass<mlir::func::FuncOp>(
       llmc::fusion::createFuseQuantizedLinearPass());
   passes.addNestedPass<mlir::func::FuncOp>(llmc::fusion::createFuseSdpaPass());
   passes.addPass(llmc::fusion::createFuseHorizontalLinearsPass());
   passes.addPass(llmc::transforms::createExpandRowBucketsPass());
+  passes.addNestedPass<mlir::func::FuncOp>(
+      llmc::fusion::createQuantizeActivationsPass());
   passes.addNestedPass<mlir::func::FuncOp>(
       llmc::fusion::createFormRegionsPass());
   return passes.run(module);
@@ -96,6 +105,18 @@ Counts countOps(mlir::ModuleOp module, const std::string &name) {
   return counts;
 }
 
+/// max |found - wanted| / max |wanted|
+double relativeDifference(const std::vector<double> &found,
+                          const std::vector<double> &wanted) {
+  EXPECT_EQ(found.size(), wanted.size());
+  double largest = 0, difference = 0;
+  for (size_t i = 0; i != wanted.size(); ++i) {
+    largest = std::max(largest, std::abs(wanted[i]));
+    difference = std::max(difference, std::abs(found[i] - wanted[i]));
+  }
+  return difference / largest;
+}
+
 class FusedModelsTest : public testing::TestWithParam<const char *> {};
 
 TEST_P(FusedModelsTest, KeepsNumbersInFewRegions) {
@@ -105,16 +126,10 @@ TEST_P(FusedModelsTest, KeepsNumbersInFewRegions) {
   ASSERT_TRUE(bool(module)) << llvm::toString(module.takeError());
   std::vector<double> wanted = computeLogits(**module, "", "");
 
-  ASSERT_TRUE(mlir::succeeded(fuse(**module)));
-  std::vector<double> found = computeLogits(**module, "_r16", "_r1");
-  ASSERT_EQ(found.size(), wanted.size());
-  double largest = 0, difference = 0;
-  for (size_t i = 0; i != wanted.size(); ++i) {
-    largest = std::max(largest, std::abs(wanted[i]));
-    difference = std::max(difference, std::abs(found[i] - wanted[i]));
-  }
+  ASSERT_TRUE(mlir::succeeded(fuse(**module, "f32")));
   // The evaluator sums in double, in the same order but for attention.
-  EXPECT_LE(difference, 1e-9 * largest);
+  EXPECT_LE(relativeDifference(computeLogits(**module, "_r16", "_r1"), wanted),
+            1e-9);
 
   size_t numLayers =
       std::distance((*module)->getOps<llmc::graph::StateOp>().begin(),
@@ -130,6 +145,30 @@ TEST_P(FusedModelsTest, KeepsNumbersInFewRegions) {
   EXPECT_EQ(prefill.regions, decode.regions + 2 * numLayers);
   EXPECT_EQ(countOps(**module, "logits_r1").regions, 1u);
   EXPECT_EQ(countOps(**module, "logits_r16").regions, 2u);
+}
+
+// Quantization takes no dispatch, and moves logits no further than
+// docs/decisions/0006-int8-activations.md says.
+TEST_P(FusedModelsTest, QuantizesActivationsInTheSameRegions) {
+  mlir::MLIRContext context;
+  std::string path = std::string(LLMC_GOLDEN_DIR) + "/" + GetParam() + ".gguf";
+  auto floats = llvm::cantFail(llmc::importer::importModel(context, path));
+  auto codes = llvm::cantFail(llmc::importer::importModel(context, path));
+  ASSERT_TRUE(mlir::succeeded(fuse(*floats, "f32")));
+  ASSERT_TRUE(mlir::succeeded(fuse(*codes, "i8")));
+  for (const char *name :
+       {"forward_r1", "forward_r16", "logits_r1", "logits_r16"})
+    EXPECT_EQ(countOps(*codes, name).regions, countOps(*floats, name).regions)
+        << name;
+  size_t numQuantized = 0;
+  codes->walk([&](llmc::graph::QuantizeActivationsOp) { ++numQuantized; });
+  EXPECT_GT(numQuantized, 0u);
+
+  double difference = relativeDifference(computeLogits(*codes, "_r16", "_r1"),
+                                         computeLogits(*floats, "_r16", "_r1"));
+  RecordProperty("relative_difference", std::to_string(difference));
+  EXPECT_GT(difference, 0);
+  EXPECT_LE(difference, kInt8Tolerance);
 }
 
 INSTANTIATE_TEST_SUITE_P(

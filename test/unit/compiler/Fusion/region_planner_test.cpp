@@ -96,6 +96,52 @@ TEST(RegionPlannerTest, NormIsCopiedIntoItsLinearsWhenRowsAreFew) {
   EXPECT_EQ(bodiesOf(planRegions(nodes, 9)), (Bodies{{0, 1, 2}, {3}, {4}}));
 }
 
+TEST(RegionPlannerTest, QuantizationJoinsWhatComputesItsInput) {
+  std::vector<PlanNode> nodes = {
+      node(NodeKind::Norm),                // 0
+      node(NodeKind::Quantize, {0}),       // 1
+      linear({1}, 7),                      // 2: gate
+      linear({1}, 7),                      // 3: up
+      node(NodeKind::Elementwise, {2}),    // 4: silu
+      node(NodeKind::Elementwise, {4, 3}), // 5: mul
+      node(NodeKind::Quantize, {5}),       // 6
+      linear({6}, 8),                      // 7
+      node(NodeKind::Sdpa, {7}),           // 8
+      node(NodeKind::Reshape, {8}),        // 9
+      node(NodeKind::Quantize, {9}),       // 10
+      kept(linear({10}, 9)),               // 11
+  };
+  std::vector<PlannedRegion> regions = planRegions(nodes, 32);
+  EXPECT_EQ(bodiesOf(regions),
+            (Bodies{{0, 1}, {2, 3, 4, 5, 6}, {7}, {8, 9, 10}, {11}}));
+  EXPECT_EQ(regions[1].results, std::vector<int>{6});
+  EXPECT_EQ(regions[3].results, std::vector<int>{10});
+}
+
+TEST(RegionPlannerTest, WhatIsQuantizedIsAResultWhereSomethingElseReadsIt) {
+  std::vector<PlanNode> nodes = {
+      node(NodeKind::Elementwise),   // 0
+      node(NodeKind::Quantize, {0}), // 1
+      kept(linear({1}, 7)),          // 2
+      kept(linear({0}, 8)),          // 3: of floats
+  };
+  std::vector<PlannedRegion> regions = planRegions(nodes, 32);
+  EXPECT_EQ(bodiesOf(regions), (Bodies{{0, 1}, {2}, {3}}));
+  EXPECT_EQ(regions[0].results, (std::vector<int>{0, 1}));
+}
+
+TEST(RegionPlannerTest, QuantizationOfAnEmbeddingOrAnArgumentStandsAlone) {
+  std::vector<PlanNode> nodes = {
+      node(NodeKind::Embedding),     // 0
+      node(NodeKind::Quantize, {0}), // 1
+      kept(linear({1}, 7)),          // 2
+      node(NodeKind::Quantize),      // 3: of an argument
+      kept(linear({3}, 8)),          // 4
+  };
+  EXPECT_EQ(bodiesOf(planRegions(nodes, 32)),
+            (Bodies{{0}, {1}, {2}, {3}, {4}}));
+}
+
 TEST(RegionPlannerTest, NormWithAnotherUserStandsAlone) {
   std::vector<PlanNode> nodes = {
       kept(node(NodeKind::Norm)),

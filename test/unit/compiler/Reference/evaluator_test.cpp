@@ -125,6 +125,26 @@ TEST_F(EvaluatorTest, WeightsOfSeveralSourcesFollowOneAnother) {
               ElementsAre(605 + 9, 201 + 11, 403 + 12));
 }
 
+TEST_F(EvaluatorTest, LinearsReadQuantizedActivations) {
+  Evaluator evaluator = load(R"mlir(
+    graph.weight @w : tensor<1x32x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 0, rows = 1>]
+    func.func @f(%x: tensor<?x32xf32>) -> (tensor<?x1xf32>, tensor<?x1xf32>) {
+      %w = graph.load_weight @w : tensor<1x32x!graph.encoded<f32>>
+      %q, %s, %t = graph.quantize_activations %x group 0 : tensor<?x32xf32> -> tensor<?x32xi8>, tensor<?xf32>, tensor<?x1xf32>
+      %y = graph.quantized_linear %q, %w scales %s : tensor<?xf32> sums %t : tensor<?x1xf32>
+        : tensor<?x32xi8>, tensor<1x32x!graph.encoded<f32>> -> tensor<?x1xf32>
+      return %y, %t : tensor<?x1xf32>, tensor<?x1xf32>
+    })mlir");
+  // Weights 1, 2, 3, 4, …; scale 2, codes 127 and 2 (5 / 2 rounds to even).
+  Tensor x({1, 32});
+  x.values[0] = 254;
+  x.values[1] = 5;
+  auto results = evaluator.run("f", {x});
+  ASSERT_TRUE(static_cast<bool>(results));
+  EXPECT_THAT((*results)[0].values, ElementsAre(254 + 4 * 2));
+  EXPECT_THAT((*results)[1].values, ElementsAre(254 + 4));
+}
+
 TEST_F(EvaluatorTest, PrimitivesAndFusedOpsAgree) {
   Evaluator evaluator = load(R"mlir(
     graph.weight @w : tensor<4x4x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 0, rows = 4>]

@@ -16,11 +16,14 @@ namespace {
 
 using llmc::reference::broadcast;
 using llmc::reference::causalMask;
+using llmc::reference::dequantize;
 using llmc::reference::gelu;
 using llmc::reference::geluTanh;
 using llmc::reference::linear;
 using llmc::reference::matmul;
 using llmc::reference::Precision;
+using llmc::reference::quantize;
+using llmc::reference::QuantizedTensor;
 using llmc::reference::rmsNorm;
 using llmc::reference::rotary;
 using llmc::reference::sdpa;
@@ -46,6 +49,41 @@ Tensor counting(llvm::ArrayRef<int64_t> shape) {
 void expectNear(const Tensor &tensor, const std::vector<double> &expected,
                 double tolerance) {
   EXPECT_THAT(tensor.values, Pointwise(DoubleNear(tolerance), expected));
+}
+
+// Largest magnitude 127 (or 254): a scale of 1 (or 2), so that codes are the
+// numbers rounded, halves to even.
+TEST(NumericsTest, QuantizesARowToWholeCodes) {
+  Tensor x({2, 64});
+  x.values[0] = -127;
+  x.values[1] = 0.5;
+  x.values[2] = 1.5;
+  x.values[40] = 2.5;
+  x.values[64] = 5; // 2.5 scales
+  x.values[127] = 254;
+  QuantizedTensor row = quantize(x, 0);
+  EXPECT_THAT(row.scales.values, ElementsAre(1, 2));
+  EXPECT_THAT(row.sums.values, ElementsAre(-125, 2, 4, 254));
+  Tensor codes({2, 64});
+  codes.values[0] = -127;
+  codes.values[2] = codes.values[40] = codes.values[64] = 2;
+  codes.values[127] = 127;
+  EXPECT_EQ(row.codes.values, codes.values);
+  EXPECT_EQ(row.codes.shape, x.shape);
+  EXPECT_EQ(dequantize(row.codes, row.scales).values[127], 254);
+}
+
+TEST(NumericsTest, QuantizesBlocksByThemselves) {
+  Tensor x({1, 96});
+  x.values[31] = 127;
+  x.values[32] = -12.7; // scale 0.1
+  x.values[33] = 0.3;
+  QuantizedTensor blocks = quantize(x, 32);
+  expectNear(blocks.scales, {1, 0.1, 0}, 1e-12);
+  expectNear(blocks.sums, {127, -12.4, 0}, 1e-12);
+  EXPECT_EQ(blocks.codes.values[33], 3);
+  EXPECT_EQ(blocks.codes.values[64], 0);
+  expectNear(dequantize(blocks.codes, blocks.scales), x.values, 1e-12);
 }
 
 // Head dimension 8, base 10000, position 3, x = 1 … 8.
