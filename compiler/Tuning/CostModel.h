@@ -24,8 +24,12 @@ struct KernelFigures {
   int64_t threadLocalBytes = 0; // of an invocation
   double instructionsPerMultiplyAdd = 0;
   double bytesPerLoad = 0; // of weights; 0: unknown
+  /// The compiler failed or took too long; there are no other figures.
+  bool isRefused = false;
 
-  bool staysInRegisters() const { return spills == 0 && threadLocalBytes == 0; }
+  bool staysInRegisters() const {
+    return !isRefused && spills == 0 && threadLocalBytes == 0;
+  }
 };
 
 /// A tile that a linear might have.

@@ -109,11 +109,13 @@ std::map<std::string, KernelFigures> parseFigures(const std::string &text,
     return all;
   for (const auto &item : json.items()) {
     const Json &figures = item.value();
-    if (!figures.is_object() || figures.contains("error"))
+    if (!figures.is_object())
       continue;
     auto hot = figures.find("hot_loop");
-    if (hot == figures.end() || !hot->is_object())
+    if (hot == figures.end() || !hot->is_object()) {
+      all[item.key()].isRefused = true;
       continue;
+    }
     auto integer = [&](const char *key) {
       return static_cast<int64_t>(numberOr(figures, key, 0));
     };

@@ -32,8 +32,7 @@ public:
   static StatusOr<DriverCompiler> create(const std::string &folder,
                                          const description::Target &target);
 
-  /// Figures by path; a module that the driver refused, or took too long for,
-  /// has none.
+  /// Figures by path.
   std::map<std::string, KernelFigures> measure(const MeasureJob &job) const;
 
   /// "Mesa 26.2.6", or empty.

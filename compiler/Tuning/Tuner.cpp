@@ -107,6 +107,7 @@ private:
   std::vector<OwningOpRef<ModuleOp>> modules;
   std::vector<LinearOccurrence> linears;
   std::string folder; // of the candidates' SPIR-V
+  bool isDriverAsked = false;
   /// By kind of linear, then by tile.
   std::map<std::string, std::map<std::string, Measurement>> measurements;
   std::map<std::pair<std::string, int64_t>, MeasureJob> jobs;
@@ -278,8 +279,15 @@ void Tuner::addEntry(const LinearOccurrence &linear,
       if (auto found = ofKind->second.find(tileText(candidate.tile));
           found != ofKind->second.end())
         candidate.figures = found->second.figures;
+  // There is nothing to compare with what was not measured in time.
+  if (isDriverAsked && !candidates.front().figures)
+    return;
   size_t best = selectCandidate(costProblemOf(linear), candidates, target);
+  if (isDriverAsked && candidates[best].figures->isRefused)
+    return;
   result.numChanged += best != 0 ? 1 : 0;
+  if (best == 0 && options.onlyChanges)
+    return;
 
   const Candidate &chosen = candidates[best];
   tuning::Entry &entry = *result.tuning.add_entries();
@@ -332,6 +340,7 @@ StatusOr<TuneResult> Tuner::run() {
     if (!compiler.ok() && compiler.status().code() != StatusCode::Unsupported)
       return compiler.status();
     if (compiler.ok()) {
+      isDriverAsked = true;
       version = compiler->version();
       LLMC_RETURN_IF_ERROR(compileAll());
       measureAll(*compiler);

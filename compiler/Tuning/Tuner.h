@@ -25,9 +25,11 @@ struct TuneOptions {
   std::string shaderStats;
   /// Tiles that are compiled for a kind of linear, at most.
   int64_t numCandidates = 6;
-  /// Time for the driver compilers; what is not measured by then is decided by
-  /// the register model.
+  /// Time for the driver compilers; linears whose own tile is not measured by
+  /// then get no entry.
   int64_t seconds = 600;
+  /// Leaves out linears for which Strategy's choice is the best.
+  bool onlyChanges = false;
   /// What is being done, and how much of it (0 to 1). May be empty; called from
   /// one thread at a time.
   std::function<void(const std::string &what, double done)> progress;

@@ -50,6 +50,8 @@ int runTune(const Arguments &arguments) {
                   "tiles to compile for a kind of linear (default: 6)");
   options.integer("seconds", "N", tune.seconds, 1, 1000000,
                   "time for the driver compiler (default: 600)");
+  options.flag("only-changes", tune.onlyChanges,
+               "leave out linears for which the compiler's own choice is best");
   if (auto outcome = options.parse(arguments);
       outcome != Options::Outcome::Ready)
     return outcome == Options::Outcome::Done ? kExitOk : kExitUsage;

@@ -44,10 +44,12 @@ TEST(Figures, TellWhatSpills) {
   EXPECT_FALSE(one.staysInRegisters());
 }
 
-TEST(Figures, OfFailuresAreMissing) {
+TEST(Figures, OfFailuresSaySo) {
   auto figures = parseFigures(kOutput, false);
-  EXPECT_EQ(figures.count("c.spv"), 0u);
-  EXPECT_EQ(figures.count("d.spv"), 0u);
+  EXPECT_TRUE(figures["c.spv"].isRefused);
+  EXPECT_FALSE(figures["c.spv"].staysInRegisters());
+  EXPECT_TRUE(figures["d.spv"].isRefused);
+  EXPECT_FALSE(figures["a.spv"].isRefused);
   EXPECT_TRUE(parseFigures("no JSON", false).empty());
   EXPECT_TRUE(parseFigures("[1]", false).empty());
 }

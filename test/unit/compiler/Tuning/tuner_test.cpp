@@ -101,6 +101,25 @@ TEST_F(TunerTest, KernelsThatSpillAreCounted) {
   EXPECT_EQ(result->numChanged, 0);
 }
 
+TEST_F(TunerTest, OnlyChangesMayBeWritten) {
+  setDriver("{\"registers\": 30, \"occupancy\": 2, \"spills\": 0, \"tls\": 0, "
+            "\"hot_loop\": {\"per_mac\": 1.5}}");
+  options.numCandidates = 1; // Strategy's choice
+  options.onlyChanges = true;
+  auto result = tuneModels(options);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->numLinears, 5);
+  EXPECT_EQ(result->tuning.entries_size(), 0);
+}
+
+TEST_F(TunerTest, WhatTheDriverRefusesGetsNoEntry) {
+  setDriver("{\"error\": \"no\"}");
+  auto result = tuneModels(options);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->tuning.entries_size(), 0);
+  EXPECT_GT(result->numMeasured, 0);
+}
+
 TEST_F(TunerTest, WhatIsPrintedIsRead) {
   auto result = tuneModels(options);
   ASSERT_TRUE(result.ok());
