@@ -305,6 +305,24 @@ Value KernelBuilder::toSignedI32(Value number) {
       *this, withElement(number.getType(), getI32Type()), number);
 }
 
+Value KernelBuilder::toHalf2(Value f32x2) {
+  return spirv::BitcastOp::create(*this, f16x2(), packHalf2(f32x2));
+}
+
+Value KernelBuilder::unsignedBytesToF16(Value i32) {
+  return arith::UIToFPOp::create(*this, VectorType::get(4, getF16Type()),
+                                 bytesOf(*this, i32));
+}
+
+Value KernelBuilder::signedBytesToF16(Value i32) {
+  return arith::SIToFPOp::create(*this, VectorType::get(4, getF16Type()),
+                                 bytesOf(*this, i32));
+}
+
+Value KernelBuilder::widen(Value f16) {
+  return arith::ExtFOp::create(*this, getF32Type(), f16);
+}
+
 //===----------------------------------------------------------------------===//
 // Vectors
 //===----------------------------------------------------------------------===//
@@ -321,6 +339,12 @@ Value KernelBuilder::extract(Value vector, Value laneIndex) {
 Value KernelBuilder::insert(Value scalar, Value vector, int64_t lane) {
   return vector_ops::InsertOp::create(*this, scalar, vector,
                                       ArrayRef<int64_t>{lane});
+}
+
+Value KernelBuilder::pair(Value vector, int64_t first) {
+  return vector_ops::ExtractStridedSliceOp::create(
+      *this, vector, ArrayRef<int64_t>{first}, ArrayRef<int64_t>{2},
+      ArrayRef<int64_t>{1});
 }
 
 Value KernelBuilder::splat(Value scalar, int64_t size) {

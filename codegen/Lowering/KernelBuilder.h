@@ -26,6 +26,7 @@ public:
 
   // Types.
   VectorType f32x4() { return VectorType::get(4, getF32Type()); }
+  VectorType f16x2() { return VectorType::get(2, getF16Type()); }
   VectorType i32x4() { return VectorType::get(4, getI32Type()); }
   VectorType i32x2() { return VectorType::get(2, getI32Type()); }
   /// Rank-1 memref of `element` in a storage buffer.
@@ -103,11 +104,21 @@ public:
   Value packHalf2(Value f32x2);
   /// f32 of a whole number to i32, scalars and vectors.
   Value toSignedI32(Value number);
+  // These need f16_arithmetic; the bytes i8_arithmetic too.
+  /// vector<2xf32> to vector<2xf16>.
+  Value toHalf2(Value f32x2);
+  /// The four bytes of an i32, lowest first, as vector<4xf16>.
+  Value unsignedBytesToF16(Value i32);
+  Value signedBytesToF16(Value i32);
+  /// An f16 as f32.
+  Value widen(Value f16);
 
   // Vectors.
   Value extract(Value vector, int64_t lane);
   Value extract(Value vector, Value laneIndex);
   Value insert(Value scalar, Value vector, int64_t lane);
+  /// Lanes `first` and `first + 1`.
+  Value pair(Value vector, int64_t first);
   Value splat(Value scalar, int64_t size = 4);
   Value vector(ValueRange scalars);
   /// ((v0 + v1) + v2) + v3.

@@ -2,20 +2,27 @@
 //
 // Linears for few rows. A workgroup computes 16 rows of the weight (a tile,
 // four quads) for up to eight rows of the input: a lane takes one quad and
-// every n-th group of columns, so that each weight is read once, 64 contiguous
-// bytes for four lanes; the lanes' sums are added in workgroup memory in a
-// fixed order. A norm of the input costs nothing but its gain: the sum of
-// squares is taken along, and the result is scaled.
+// every n-th share of the columns, so that each weight is read once, 64
+// contiguous bytes for four lanes; the lanes' sums are added in workgroup
+// memory in a fixed order. A norm of the input costs its gain in the loop, and
+// a short loop for the sum of squares; the result is scaled.
 
 #include "codegen/Lowering/Elementwise.h"
-#include "codegen/Lowering/GemvScaling.h"
-#include "codegen/Lowering/LinearRegion.h"
+#include "codegen/Lowering/GemvGroup.h"
+#include "codegen/Lowering/Reduction.h"
 
 #include <algorithm>
 
 namespace llmc::codegen {
 
 namespace {
+
+CodeDecode decodeOf(graph::LoweringConfigAttr config) {
+  if (config.getDecode() == "bytes")
+    return CodeDecode::Bytes;
+  return config.getDecode() == "exponent" ? CodeDecode::Exponent
+                                          : CodeDecode::Convert;
+}
 
 class GemvKernel {
 public:
@@ -24,194 +31,154 @@ public:
         unit(context, context.getConfig().getWorkgroup()), b(unit.builder()),
         lanes(context.getConfig().getWorkgroup()[0]),
         tileRows(context.getConfig().getTile()[0]),
+        linearsAtOnce(context.getConfig().getTile()[1] / 4),
         kStep(context.getConfig().getTile()[2]),
         numRows(context.rowsOf(parts.resultType())) {}
 
+  /// Emits an error for a config that does not fit the region.
+  LogicalResult verify();
   LogicalResult emit();
 
 private:
-  /// What a lane carries through its loop: sums[linear * tileRows + row], then
-  /// a sum of squares per row.
-  struct Carried {
-    SmallVector<Value> sums;
-    SmallVector<Value> squares;
-    SmallVector<Value> flat() const {
-      SmallVector<Value> values(sums);
-      values.append(squares);
-      return values;
-    }
-  };
+  /// Some linears that are computed by one loop.
+  using Pass = MutableArrayRef<WeightDecoder>;
+  /// Ordered [linear][row], a vector over the quad's rows each.
+  using Sums = SmallVector<Value>;
 
+  bool isHalf() const { return context.getConfig().getArithmetic() == "f16"; }
   int64_t numSums() const {
     return static_cast<int64_t>(parts.linears.size()) * tileRows;
   }
-  Carried unflatten(ValueRange values) const {
-    return {SmallVector<Value>(values.take_front(numSums())),
-            SmallVector<Value>(values.drop_front(numSums()))};
-  }
-  bool sumsCodes() const {
-    return decoders.front().hasScale() && tileRows <= kMaxGroupSumRows;
-  }
-
-  Carried addGroup(Value group, Carried carried);
-  Carried addCodesOfGroup(Value group, ArrayRef<WeightDecoder::Group> data,
-                          Carried carried);
-  /// kStep columns from `firstUnit` of the group on. `inputSums` (one vector a
-  /// row) is null or grows by the inputs.
-  void addStep(Value group, Value firstUnit,
-               ArrayRef<WeightDecoder::Group> data, bool scaled,
-               Carried &carried, SmallVector<Value> *inputSums);
-  /// Runs addStep over the whole group, in a loop when the group is longer than
-  /// a step.
-  void addSteps(Value group, ArrayRef<WeightDecoder::Group> data, bool scaled,
-                Carried &carried, SmallVector<Value> *inputSums);
-  LogicalResult reduceAndStore(const Carried &carried);
-  LogicalResult storeResult(Value result, Value partials, Value squares);
+  Sums runPass(Pass pass, Value groups);
+  Value sumOfSquares(Value base);
+  void normalize();
+  LogicalResult reduceAndStore();
+  LogicalResult storeResult(Value result);
 
   RegionContext &context;
   LinearRegion &parts;
   KernelUnit unit;
   KernelBuilder &b;
-  int64_t lanes, tileRows, kStep, numRows;
+  int64_t lanes, tileRows, linearsAtOnce, kStep, numRows;
   std::vector<WeightDecoder> decoders;
   std::optional<LinearInput> input;
-  SmallVector<Value> rowBases;
-  Value lane, tile, firstRow;
+  GemvInput rows;
+  /// What the sums of each row are multiplied by in the end; empty for nothing.
+  SmallVector<Value> resultFactors;
+  Value lane, tile, firstRow, partials;
 };
 
-void GemvKernel::addStep(Value group, Value firstUnit,
-                         ArrayRef<WeightDecoder::Group> data, bool scaled,
-                         Carried &carried, SmallVector<Value> *inputSums) {
-  int64_t unitColumns = decoders.front().unitColumns(),
-          blockColumns = std::max<int64_t>(4, unitColumns);
-  Value firstQuad = b.add(b.mul(group, decoders.front().columnsPerGroup() / 4),
-                          unitColumns >= 4 ? b.mul(firstUnit, unitColumns / 4)
-                                           : b.div(firstUnit, 4 / unitColumns));
-  for (int64_t block = 0; block < kStep; block += blockColumns) {
-    SmallVector<SmallVector<Value>> columns(decoders.size());
-    for (auto [number, decoder] : llvm::enumerate(decoders))
-      for (int64_t column = block; column < block + blockColumns;
-           column += unitColumns) {
-        Value place = b.add(firstUnit, column / unitColumns);
-        columns[number].append(
-            scaled ? decoder.loadWeights(group, data[number], place)
-                   : decoder.loadCodes(group, data[number], place));
-      }
-    for (int64_t column = 0; column < blockColumns; column += 4) {
-      Value quad = b.add(firstQuad, (block + column) / 4),
-            gain = input->loadGain(quad);
-      for (int64_t row = 0; row < tileRows; ++row) {
-        Value x = input->load(rowBases[row], quad);
-        if (gain) {
-          for (int64_t i = 0; i < 4; ++i)
-            carried.squares[row] =
-                b.fma(b.extract(x, i), b.extract(x, i), carried.squares[row]);
-          x = b.mul(x, gain);
-        }
-        if (inputSums)
-          (*inputSums)[row] = b.add((*inputSums)[row], x);
-        for (unsigned number = 0; number < decoders.size(); ++number) {
-          Value &sum = carried.sums[number * tileRows + row];
-          sum =
-              accumulate(b, ArrayRef(columns[number]).slice(column, 4), x, sum);
-        }
-      }
-    }
-  }
-}
+//===----------------------------------------------------------------------===//
+// The loop
+//===----------------------------------------------------------------------===//
 
-void GemvKernel::addSteps(Value group, ArrayRef<WeightDecoder::Group> data,
-                          bool scaled, Carried &carried,
-                          SmallVector<Value> *inputSums) {
-  const WeightDecoder &decoder = decoders.front();
-  int64_t steps = decoder.columnsPerGroup() / kStep;
-  if (steps == 1)
-    return addStep(group, b.index(0), data, scaled, carried, inputSums);
-  SmallVector<Value> initial = carried.flat();
-  if (inputSums)
-    initial.append(*inputSums);
-  auto body = [&](Value step, ValueRange values) {
-    Carried now = unflatten(values.drop_back(inputSums ? tileRows : 0));
-    SmallVector<Value> sumsNow(values.take_back(inputSums ? tileRows : 0));
-    addStep(group, b.mul(step, kStep / decoder.unitColumns()), data, scaled,
-            now, inputSums ? &sumsNow : nullptr);
-    SmallVector<Value> next = now.flat();
-    next.append(sumsNow);
+/// A share is kStep columns, one or two groups; the loop carries where they
+/// lie.
+GemvKernel::Sums GemvKernel::runPass(Pass pass, Value groups) {
+  const WeightDecoder &any = pass.front();
+  int64_t groupsAtOnce = kStep / any.columnsPerGroup(),
+          stride = lanes / kQuadsPerTile * groupsAtOnce;
+  Value firstGroup = b.mul(b.div(lane, kQuadsPerTile), groupsAtOnce);
+  SmallVector<Value> start = {b.mul(firstGroup, any.columnsPerGroup() / 4)};
+  for (WeightDecoder &decoder : pass)
+    start.append(decoder.placeOf(firstGroup));
+  size_t numPlaces = start.size();
+  start.append(pass.size() * tileRows, b.constant(b.f32x4(), 0.0));
+
+  GemvGroup inner(b, rows, pass, isHalf());
+  auto body = [&](Value group, ValueRange carried) {
+    Value quad = carried.front();
+    SmallVector<Value> next = {b.add(quad, stride * any.columnsPerGroup() / 4)};
+    SmallVector<WeightDecoder::Place> places;
+    size_t ofDecoder = (numPlaces - 1) / pass.size();
+    for (auto [number, decoder] : llvm::enumerate(pass)) {
+      places.emplace_back(carried.slice(1 + number * ofDecoder, ofDecoder));
+      next.append(decoder.advance(places.back(), b.add(group, stride), stride));
+    }
+    Sums sums(carried.drop_front(numPlaces));
+    for (int64_t number = 0; number < groupsAtOnce; ++number) {
+      sums = inner.add(places, b.add(quad, number * any.columnsPerGroup() / 4),
+                       sums);
+      for (auto [place, decoder] : llvm::zip_equal(places, pass))
+        place = decoder.neighbour(place);
+    }
+    next.append(sums);
     return next;
   };
   SmallVector<Value> done =
-      b.forLoop(b.index(0), b.opaqueIndex(steps), b.index(1), initial, body);
-  carried = unflatten(ValueRange(done).drop_back(inputSums ? tileRows : 0));
-  if (inputSums)
-    inputSums->assign(done.end() - tileRows, done.end());
+      b.forLoop(firstGroup, groups, b.index(stride), start, body);
+  return Sums(ArrayRef(done).drop_front(numPlaces));
 }
 
-/// sum += scale * (codes · x) + offset * (sum of x)
-GemvKernel::Carried
-GemvKernel::addCodesOfGroup(Value group, ArrayRef<WeightDecoder::Group> data,
-                            Carried carried) {
-  Value zero = b.constant(b.f32x4(), 0.0);
-  Carried ofGroup{SmallVector<Value>(numSums(), zero), carried.squares};
-  SmallVector<Value> inputSums(tileRows, zero);
-  bool hasOffset = decoders.front().hasOffset();
-  addSteps(group, data, /*scaled=*/false, ofGroup,
-           hasOffset ? &inputSums : nullptr);
-  for (int64_t row = 0; row < tileRows; ++row) {
-    Value inputSum =
-        hasOffset ? b.splat(b.sumOfLanes(inputSums[row])) : Value();
-    for (unsigned number = 0; number < decoders.size(); ++number) {
-      Value &sum = carried.sums[number * tileRows + row];
-      sum =
-          b.fma(data[number].scale, ofGroup.sums[number * tileRows + row], sum);
-      if (hasOffset)
-        sum = b.fma(data[number].offset, inputSum, sum);
+/// Of a row of the input, over all its columns, the same for every lane.
+Value GemvKernel::sumOfSquares(Value base) {
+  int64_t quads = parts.layout().paddedColumns / 4;
+  Value squares =
+      b.forLoop(lane, b.opaqueIndex(quads), b.index(lanes),
+                ValueRange{b.f32(0.0)}, [&](Value quad, ValueRange carried) {
+                  Value x = input->load(base, quad), sum = carried[0];
+                  for (int64_t i = 0; i < 4; ++i)
+                    sum = b.fma(b.extract(x, i), b.extract(x, i), sum);
+                  return SmallVector<Value>{sum};
+                })[0];
+  return sumOverWorkgroup(b, squares, lane, lanes);
+}
+
+/// Sets the factors of the rows. In half precision the norm's power of two goes
+/// into the input, whose numbers are then of the size of the gains, and what
+/// is left of it into the result.
+void GemvKernel::normalize() {
+  double half = isHalf() ? GemvGroup::halfFactor(decoders.front()) : 1;
+  for (Value base : rows.rowBases) {
+    if (!parts.norm) {
+      if (isHalf())
+        resultFactors.push_back(b.f32(1 / half));
+      continue;
     }
-  }
-  carried.squares = ofGroup.squares;
-  return carried;
-}
-
-GemvKernel::Carried GemvKernel::addGroup(Value group, Carried carried) {
-  SmallVector<WeightDecoder::Group> data;
-  for (WeightDecoder &decoder : decoders)
-    data.push_back(decoder.loadGroup(group));
-  if (sumsCodes())
-    return addCodesOfGroup(group, data, std::move(carried));
-  addSteps(group, data, /*scaled=*/true, carried, nullptr);
-  return carried;
-}
-
-/// Result number `result` of the workgroup's 4 * tileRows: row result / 4, quad
-/// result % 4 of the tile.
-LogicalResult GemvKernel::storeResult(Value result, Value partials,
-                                      Value squares) {
-  Value row = b.div(result, kQuadsPerTile),
-        quadInTile = b.rem(result, kQuadsPerTile);
-  auto sumOverShares = [&](Value memref, Value section, Type type) {
-    Value first = b.add(b.mul(section, lanes), quadInTile);
-    Value zero = b.constant(type, 0.0);
-    return b.forLoop(
-        first, b.add(first, b.opaqueIndex(lanes)), b.index(kQuadsPerTile),
-        ValueRange{zero}, [&](Value place, ValueRange carried) {
-          return SmallVector<Value>{b.add(carried[0], b.load(memref, place))};
-        })[0];
-  };
-  Value inverse;
-  if (parts.norm) {
     Value mean =
-        b.mul(sumOverShares(squares, row, b.getF32Type()),
+        b.mul(sumOfSquares(base),
               b.f32(1.0 / static_cast<double>(parts.layout().columns)));
     Value root =
         b.sqrt(b.add(mean, b.f32(parts.norm.getEpsilon().convertToFloat())));
-    inverse = b.splat(b.div(b.f32(1.0), root));
+    Value inverse = b.div(b.f32(1.0), root);
+    if (isHalf()) {
+      Value power =
+          b.bitcastToF32(b.bitAnd(b.bitcastToI32(inverse), 0x7f800000));
+      rows.factors.push_back(b.mul(power, b.f32(half)));
+      inverse = b.div(inverse, rows.factors.back());
+    }
+    resultFactors.push_back(inverse);
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// Result number `result` of the workgroup's 4 * tileRows: row result / 4, quad
+/// result % 4 of the tile.
+LogicalResult GemvKernel::storeResult(Value result) {
+  Value row = b.div(result, kQuadsPerTile),
+        quadInTile = b.rem(result, kQuadsPerTile);
+  auto sumOverShares = [&](Value section) {
+    Value first = b.add(b.mul(section, lanes), quadInTile);
+    return b.forLoop(
+        first, b.add(first, b.opaqueIndex(lanes)), b.index(kQuadsPerTile),
+        ValueRange{b.constant(b.f32x4(), 0.0)},
+        [&](Value place, ValueRange carried) {
+          return SmallVector<Value>{b.add(carried[0], b.load(partials, place))};
+        })[0];
+  };
+  Value factor;
+  for (auto [number, ofRow] : llvm::enumerate(resultFactors))
+    factor =
+        factor ? b.select(b.equal(row, b.index(number)), ofRow, factor) : ofRow;
   Value quad = b.add(b.mul(tile, kQuadsPerTile), quadInTile);
   ElementwiseEmitter emitter(unit, b.add(firstRow, row), quad);
   for (auto [number, linear] : llvm::enumerate(parts.linears)) {
-    Value sum = sumOverShares(
-        partials, b.add(row, static_cast<int64_t>(number) * tileRows),
-        b.f32x4());
-    emitter.map(linear.getResult(), inverse ? b.mul(sum, inverse) : sum);
+    Value sum =
+        sumOverShares(b.add(row, static_cast<int64_t>(number) * tileRows));
+    emitter.map(linear.getResult(), factor ? b.mul(sum, b.splat(factor)) : sum);
   }
   for (unsigned number = 0; number < context.getRegion().getNumResults();
        ++number)
@@ -220,16 +187,7 @@ LogicalResult GemvKernel::storeResult(Value result, Value partials,
   return success();
 }
 
-LogicalResult GemvKernel::reduceAndStore(const Carried &carried) {
-  Value partials = b.workgroupMemory(numSums() * lanes, b.f32x4()), squares;
-  if (parts.norm)
-    squares = b.workgroupMemory(tileRows * lanes, b.getF32Type());
-  for (auto [number, sum] : llvm::enumerate(carried.sums))
-    b.store(sum, partials, b.add(lane, static_cast<int64_t>(number) * lanes));
-  for (auto [row, sum] : llvm::enumerate(carried.squares))
-    b.store(sum, squares, b.add(lane, static_cast<int64_t>(row) * lanes));
-  b.barrier();
-
+LogicalResult GemvKernel::reduceAndStore() {
   int64_t numResults = tileRows * kQuadsPerTile,
           usedQuads = paddedRow(parts.layout().rows) / 4;
   LogicalResult ok = success();
@@ -243,10 +201,33 @@ LogicalResult GemvKernel::reduceAndStore(const Carried &carried) {
       stores = b.logicalAnd(stores, b.less(quad, b.index(usedQuads)));
     if (numRows % tileRows != 0)
       stores = b.logicalAnd(stores, b.less(row, b.index(numRows)));
-    b.ifThen(stores, [&] { ok = storeResult(result, partials, squares); });
+    b.ifThen(stores, [&] { ok = storeResult(result); });
     if (failed(ok))
       return failure();
   }
+  return success();
+}
+
+LogicalResult GemvKernel::verify() {
+  const WeightLayout &layout = parts.layout();
+  int64_t numLinears = static_cast<int64_t>(parts.linears.size()),
+          group = scaleGroupColumns(layout.format);
+  auto error = [&] { return context.getRegion().emitOpError("of kind gemv "); };
+  if (linearsAtOnce != 1 && linearsAtOnce != numLinears)
+    return error() << "has a tile of " << 4 * linearsAtOnce
+                   << " columns, neither four nor four for each linear";
+  if (layout.paddedColumns % kStep != 0 ||
+      (group ? kStep != group && kStep != 2 * group
+             : kStep % std::max<int64_t>(columnsPerUnit(layout.format), 4)))
+    return error() << "takes " << kStep << " of " << layout.paddedColumns
+                   << " columns at once, where " << std::max<int64_t>(group, 4)
+                   << " belong together";
+  if (isHalf() &&
+      (columnsPerUnit(layout.format) != 8 || tileRows > kMaxGroupSumRows))
+    return error() << "has f16 arithmetic for " << formatName(layout.format)
+                   << " and tiles of " << tileRows
+                   << " rows; it takes codes of 4 to 6 bits and at most "
+                   << kMaxGroupSumRows << " rows";
   return success();
 }
 
@@ -262,23 +243,34 @@ LogicalResult GemvKernel::emit() {
                            : b.mul(b.groupId(gpu::Dimension::y), tileRows);
   Value quad = b.add(b.mul(tile, kQuadsPerTile), b.rem(lane, kQuadsPerTile));
   for (const WeightView &weight : parts.weights)
-    decoders.emplace_back(unit, weight, quad, kStep);
+    decoders.emplace_back(unit, weight, quad, kStep,
+                          decodeOf(context.getConfig()));
+  rows.input = &*input;
   for (int64_t row = 0; row < tileRows; ++row)
-    rowBases.push_back(input->rowBase(b.add(firstRow, row),
-                                      numRows % tileRows != 0 ? numRows : 0));
+    rows.rowBases.push_back(input->rowBase(
+        b.add(firstRow, row), numRows % tileRows != 0 ? numRows : 0));
 
   // A workgroup of rows beyond the step's takes no rounds.
   Value groups =
       b.select(b.less(firstRow, unit.numRows(parts.resultType())),
                b.opaqueIndex(decoders.front().numGroups()), b.index(0));
-  Carried start{SmallVector<Value>(numSums(), b.constant(b.f32x4(), 0.0)),
-                SmallVector<Value>(parts.norm ? tileRows : 0, b.f32(0.0))};
-  SmallVector<Value> sums = b.forLoop(
-      b.div(lane, kQuadsPerTile), groups, b.index(lanes / kQuadsPerTile),
-      start.flat(), [&](Value group, ValueRange carried) {
-        return addGroup(group, unflatten(carried)).flat();
-      });
-  if (failed(reduceAndStore(unflatten(sums))))
+  bool normalizesFirst = isHalf() && parts.norm;
+  if (normalizesFirst)
+    normalize();
+  partials = b.workgroupMemory(numSums() * lanes, b.f32x4());
+  for (size_t first = 0; first < decoders.size(); first += linearsAtOnce) {
+    int64_t firstSum = static_cast<int64_t>(first) * tileRows;
+    Pass pass = MutableArrayRef(decoders).slice(first, linearsAtOnce);
+    for (auto [number, sum] : llvm::enumerate(runPass(pass, groups)))
+      b.store(sum, partials,
+              b.add(lane, (firstSum + static_cast<int64_t>(number)) * lanes));
+  }
+  // The input is in the cache by now, and less is alive than before the loop.
+  if (!normalizesFirst)
+    normalize();
+  if (normalizesFirst || !parts.norm) // whose sums come by barriers
+    b.barrier();
+  if (failed(reduceAndStore()))
     return failure();
   unit.finish(parts.label("gemv", numRows),
               {parts.layout().paddedRows / kTileRows, rowTiles, 1});
@@ -291,7 +283,10 @@ LogicalResult lowerGemv(RegionContext &context) {
   FailureOr<LinearRegion> parts = analyzeLinear(context);
   if (failed(parts))
     return failure();
-  return GemvKernel(context, *parts).emit();
+  GemvKernel kernel(context, *parts);
+  if (failed(kernel.verify()))
+    return failure();
+  return kernel.emit();
 }
 
 } // namespace llmc::codegen

@@ -6,6 +6,8 @@
 
 #include "codegen/Lowering/WeightDecode.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
 namespace llmc::codegen {
 
 //===----------------------------------------------------------------------===//
@@ -13,10 +15,12 @@ namespace llmc::codegen {
 //===----------------------------------------------------------------------===//
 
 WeightDecoder::WeightDecoder(KernelUnit &unit, const WeightView &weight,
-                             Value quad, int64_t denseGroupColumns)
+                             Value quad, int64_t denseGroupColumns,
+                             CodeDecode decode)
     : unit(unit), b(unit.builder()), weight(weight), quad(quad),
       scaleColumns(scaleGroupColumns(weight.layout.format)),
-      groupColumns(scaleColumns ? scaleColumns : denseGroupColumns) {
+      groupColumns(scaleColumns ? scaleColumns : denseGroupColumns),
+      decode(decode) {
   for (const Plane &plane : layout().planes) {
     bool isHalves =
         plane.kind == PlaneKind::Super ||
@@ -29,27 +33,112 @@ WeightDecoder::WeightDecoder(KernelUnit &unit, const WeightView &weight,
       element = b.f32x4();
     else if (plane.kind == PlaneKind::Sub)
       element = b.getI32Type();
-    int64_t perPosition = plane.kind == PlaneKind::Header ? 4 : 1;
-    planes[static_cast<unsigned>(plane.kind)] =
-        bindPlane(plane.kind, element, perPosition);
+    planes[static_cast<unsigned>(plane.kind)] = bindPlane(plane.kind, element);
     if (plane.kind == PlaneKind::Header)
-      headerWords = bindPlane(plane.kind, b.getI32Type(), 16);
+      headerWords = bindPlane(plane.kind, b.getI32Type()).memref;
   }
 }
 
-WeightDecoder::BoundPlane WeightDecoder::bindPlane(PlaneKind kind, Type element,
-                                                   int64_t perPosition) {
+WeightDecoder::BoundPlane WeightDecoder::bindPlane(PlaneKind kind,
+                                                   Type element) {
   Value memref = unit.bind(weight.plane(kind), element, program::Access::Read);
   Value tile = b.div(quad, kQuadsPerTile), inTile = b.rem(quad, kQuadsPerTile);
-  Value position = b.add(b.mul(tile, layout().elementsPerTile(kind)), inTile);
-  return {memref, b.mul(position, perPosition)};
+  return {memref, b.add(b.mul(tile, layout().elementsPerTile(kind)), inTile)};
 }
 
-Value WeightDecoder::loadElement(PlaneKind kind, Value position,
-                                 int64_t perPosition, Value part) {
-  const BoundPlane &plane = planes[static_cast<unsigned>(kind)];
-  Value index = b.add(plane.base, b.mul(position, kQuadsPerTile * perPosition));
-  return b.load(plane.memref, part ? b.add(index, part) : index);
+bool WeightDecoder::hasMinimum() const {
+  return hasHeader() || layout().format == WeightFormat::I8G16Offset;
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+/// The plane whose elements are numbered as all those with one for each group.
+static PlaneKind elementPlane(WeightFormat format) {
+  return format == WeightFormat::Q5_K || format == WeightFormat::Q6_K
+             ? PlaneKind::High
+             : PlaneKind::Scales;
+}
+
+SmallVector<WeightDecoder::Part> WeightDecoder::parts() const {
+  SmallVector<Part> parts = {Part::Unit};
+  if (hasScale() && layout().format != WeightFormat::Q4_K)
+    parts.push_back(Part::Element);
+  if (hasHeader() || layout().format == WeightFormat::Q6_K)
+    parts.push_back(Part::Super);
+  if (hasHeader())
+    parts.append({Part::Low, Part::Pair, Part::PairShift});
+  return parts;
+}
+
+Value WeightDecoder::part(const Place &place, Part part) const {
+  SmallVector<Part> all = parts();
+  return place[llvm::find(all, part) - all.begin()];
+}
+
+WeightDecoder::Place WeightDecoder::placeOf(Value group) {
+  Place place;
+  for (Part part : parts())
+    switch (part) {
+    case Part::Unit:
+      place.push_back(b.add(plane(PlaneKind::Codes).base,
+                            b.mul(group, unitsPerGroup() * kQuadsPerTile)));
+      break;
+    case Part::Element:
+      place.push_back(b.add(plane(elementPlane(layout().format)).base,
+                            b.mul(group, kQuadsPerTile)));
+      break;
+    case Part::Super:
+      place.push_back(
+          b.add(plane(hasHeader() ? PlaneKind::Header : PlaneKind::Super).base,
+                b.mul(b.div(group, groupsPerSuper()), kQuadsPerTile)));
+      break;
+    case Part::Low:
+      place.push_back(b.add(b.rem(group, 8), 4));
+      break;
+    case Part::Pair:
+      place.push_back(b.add(b.div(b.rem(group, 8), 2), 12));
+      break;
+    case Part::PairShift:
+      place.push_back(b.toI32(b.mul(b.rem(group, 2), 16)));
+      break;
+    }
+  return place;
+}
+
+WeightDecoder::Place WeightDecoder::advance(const Place &place, Value next,
+                                            int64_t groups) {
+  Place fresh = placeOf(next), advanced;
+  bool wholeSupers = groups % groupsPerSuper() == 0;
+  for (auto [number, part] : llvm::enumerate(parts())) {
+    Value now = place[number];
+    if (part == Part::Unit)
+      now = b.add(now, groups * unitsPerGroup() * kQuadsPerTile);
+    else if (part == Part::Element)
+      now = b.add(now, groups * kQuadsPerTile);
+    else if (!wholeSupers)
+      now = fresh[number];
+    else if (part == Part::Super)
+      now = b.add(now, groups / groupsPerSuper() * kQuadsPerTile);
+    advanced.push_back(now);
+  }
+  return advanced;
+}
+
+WeightDecoder::Place WeightDecoder::neighbour(const Place &place) {
+  Place next = place;
+  for (auto [number, part] : llvm::enumerate(parts())) {
+    if (part == Part::Unit)
+      next[number] = b.add(place[number], unitsPerGroup() * kQuadsPerTile);
+    else if (part == Part::Element)
+      next[number] = b.add(place[number], kQuadsPerTile);
+    else if (part == Part::Low)
+      next[number] = b.add(place[number], 1);
+    else if (part == Part::PairShift)
+      next[number] = b.i32(16);
+  }
+  return next;
 }
 
 //===----------------------------------------------------------------------===//
@@ -63,28 +152,38 @@ Value WeightDecoder::unpackHalf4(Value words) {
                    b.extract(high, 1)});
 }
 
-/// Q4_K and Q5_K: the six-bit scale and minimum of each row from the header's
-/// nibbles and pairs of bits.
-void WeightDecoder::loadKScales(Value group, Group &data) {
-  Value super = b.div(group, 8), j = b.rem(group, 8);
-  Value superWords = b.add(headerWords.base, b.mul(super, kQuadsPerTile * 16));
-  Value low = b.load(headerWords.memref, b.add(b.add(superWords, j), 4));
-  Value highPair =
-      b.load(headerWords.memref, b.add(b.add(superWords, b.div(j, 2)), 12));
-  Value high = b.shiftRight(highPair, b.toI32(b.mul(b.rem(j, 2), 16)));
+/// The four bytes of a word, lowest first, as vector<4xf32>.
+Value WeightDecoder::bytesToF32(Value word, bool isSigned) {
+  if (decode == CodeDecode::Bytes)
+    return isSigned ? b.signedBytesToF32(word) : b.unsignedBytesToF32(word);
+  Value words = b.splat(word);
+  if (isSigned)
+    return b.signedToF32(
+        b.shiftRightSigned(b.shiftLeft(words, b.i32x4({24, 16, 8, 0})), 24));
+  return b.signedToF32(
+      b.bitAnd(b.shiftRight(words, b.i32x4({0, 8, 16, 24})), 255));
+}
 
-  auto sixBits = [&](ArrayRef<int32_t> lowShifts,
-                     ArrayRef<int32_t> highShifts) {
-    Value lowBits =
-        b.bitAnd(b.shiftRight(b.splat(low), b.i32x4(lowShifts)), 15);
-    Value highBits =
-        b.bitAnd(b.shiftRight(b.splat(high), b.i32x4(highShifts)), 3);
-    return b.signedToF32(b.bitOr(lowBits, b.shiftLeft(highBits, 4)));
+/// Q4_K and Q5_K: the six-bit scale and minimum of each row, put together for
+/// four rows at once, a byte each, from nibbles and pairs of bits.
+void WeightDecoder::loadKScales(const Place &place, Group &data) {
+  Value super = part(place, Part::Super), words = b.mul(super, 16);
+  Value low = b.load(headerWords, b.add(words, part(place, Part::Low)));
+  Value high =
+      b.shiftRight(b.load(headerWords, b.add(words, part(place, Part::Pair))),
+                   part(place, Part::PairShift));
+  auto sixBits = [&](Value nibbles, Value pairs) {
+    nibbles = b.bitAnd(nibbles, 0xffff);
+    nibbles = b.bitAnd(b.bitOr(nibbles, b.shiftLeft(nibbles, 8)), 0x00ff00ff);
+    nibbles = b.bitAnd(b.bitOr(nibbles, b.shiftLeft(nibbles, 4)), 0x0f0f0f0f);
+    pairs = b.bitAnd(pairs, 0xff);
+    pairs = b.bitAnd(b.bitOr(pairs, b.shiftLeft(pairs, 12)), 0x000f000f);
+    pairs = b.bitAnd(b.bitOr(pairs, b.shiftLeft(pairs, 6)), 0x03030303);
+    return bytesToF32(b.bitOr(nibbles, b.shiftLeft(pairs, 4)), false);
   };
-  Value scales = sixBits({0, 4, 8, 12}, {0, 2, 4, 6});
-  Value minimums = sixBits({16, 20, 24, 28}, {8, 10, 12, 14});
-
-  Value halves = loadElement(PlaneKind::Header, super, 4);
+  Value scales = sixBits(low, high);
+  Value minimums = sixBits(b.shiftRight(low, 16), b.shiftRight(high, 8));
+  Value halves = b.load(plane(PlaneKind::Header).memref, b.mul(super, 4));
   SmallVector<Value> d, dmin;
   for (int64_t row = 0; row < 4; ++row) {
     Value pair = b.unpackHalf2(b.extract(halves, row));
@@ -92,20 +191,31 @@ void WeightDecoder::loadKScales(Value group, Group &data) {
     dmin.push_back(b.extract(pair, 1));
   }
   data.scale = b.mul(b.vector(d), scales);
-  data.offset = b.neg(b.mul(b.vector(dmin), minimums));
+  data.minimum = b.neg(b.mul(b.vector(dmin), minimums));
 }
 
-void WeightDecoder::loadQ6Scales(Value group, Group &data) {
-  Value word = b.splat(loadElement(PlaneKind::Sub, group));
-  Value bytesOnTop = b.shiftLeft(word, b.i32x4({24, 16, 8, 0}));
-  Value scales = b.signedToF32(b.shiftRightSigned(bytesOnTop, 24));
-  data.scale = b.mul(
-      unpackHalf4(loadElement(PlaneKind::Super, b.div(group, 16))), scales);
-  data.offset = b.mul(data.scale, b.constant(b.f32x4(), -32.0));
+void WeightDecoder::loadQ6Scales(const Place &place, Group &data) {
+  Value scales = bytesToF32(
+      b.load(plane(PlaneKind::Sub).memref, part(place, Part::Element)), true);
+  Value d = unpackHalf4(
+      b.load(plane(PlaneKind::Super).memref, part(place, Part::Super)));
+  data.scale = b.mul(d, scales);
 }
 
-WeightDecoder::Group WeightDecoder::loadGroup(Value group) {
+WeightDecoder::Group WeightDecoder::loadHigh(const Place &place) {
+  bool hasHigh = layout().format == WeightFormat::Q5_K ||
+                 layout().format == WeightFormat::Q6_K;
   Group data;
+  if (hasHigh)
+    data.high =
+        b.load(plane(PlaneKind::High).memref, part(place, Part::Element));
+  return data;
+}
+
+void WeightDecoder::loadScales(const Place &place, Group &data) {
+  auto element = [&](PlaneKind kind) {
+    return b.load(plane(kind).memref, part(place, Part::Element));
+  };
   switch (layout().format) {
   case WeightFormat::F32:
   case WeightFormat::F16:
@@ -113,35 +223,66 @@ WeightDecoder::Group WeightDecoder::loadGroup(Value group) {
     break;
   case WeightFormat::Q8_0:
   case WeightFormat::Q4_0:
-    data.scale = unpackHalf4(loadElement(PlaneKind::Scales, group));
-    if (hasOffset())
-      data.offset = b.mul(data.scale, b.constant(b.f32x4(), -8.0));
+    data.scale = unpackHalf4(element(PlaneKind::Scales));
     break;
   case WeightFormat::Q4_K:
   case WeightFormat::Q5_K:
-    loadKScales(group, data);
+    loadKScales(place, data);
     break;
   case WeightFormat::Q6_K:
-    loadQ6Scales(group, data);
+    loadQ6Scales(place, data);
     break;
   case WeightFormat::I8G16Offset:
-    data.offset = loadElement(PlaneKind::Offsets, group);
-    data.scale = loadElement(PlaneKind::Scales, group);
-    break;
+    data.minimum = element(PlaneKind::Offsets);
+    [[fallthrough]];
   case WeightFormat::I8G16:
   case WeightFormat::I8G32:
-    data.scale = loadElement(PlaneKind::Scales, group);
+    data.scale = element(PlaneKind::Scales);
     break;
   }
-  if (layout().format == WeightFormat::Q5_K ||
-      layout().format == WeightFormat::Q6_K)
-    data.high = loadElement(PlaneKind::High, group);
-  return data;
+}
+
+double WeightDecoder::bias(int64_t half) const {
+  double formats = layout().format == WeightFormat::Q4_0   ? 8
+                   : layout().format == WeightFormat::Q6_K ? 32
+                                                           : 0;
+  if (decode != CodeDecode::Exponent || !hasScale())
+    return formats;
+  if (!hasNibbles())
+    return 128;
+  bool isNibble = layout().format == WeightFormat::Q4_0 ||
+                  layout().format == WeightFormat::Q4_K;
+  return isNibble ? formats + (half == 0 ? 256 : 16) : formats;
+}
+
+Value WeightDecoder::offset(const Group &data, int64_t half) {
+  if (bias(half) == 0)
+    return data.minimum;
+  Value factor = b.constant(b.f32x4(), -bias(half));
+  return data.minimum ? b.fma(data.scale, factor, data.minimum)
+                      : b.mul(data.scale, factor);
 }
 
 //===----------------------------------------------------------------------===//
 // Codes
 //===----------------------------------------------------------------------===//
+
+WeightDecoder::Unit WeightDecoder::loadUnit(const Place &place,
+                                            const Group &data,
+                                            Value unitInGroup) {
+  Value index =
+      b.add(part(place, Part::Unit), b.mul(unitInGroup, kQuadsPerTile));
+  Unit loaded{b.load(plane(PlaneKind::Codes).memref, index), data.high};
+  if (!data.high)
+    return loaded;
+  int64_t bitsPerUnit = layout().format == WeightFormat::Q6_K ? 4 : 2;
+  if (std::optional<int64_t> number = mlir::getConstantIntValue(unitInGroup))
+    loaded.highShift = *number * bitsPerUnit;
+  else
+    loaded.high = b.shiftRight(
+        data.high, b.splat(b.toI32(b.mul(unitInGroup, bitsPerUnit))));
+  return loaded;
+}
 
 SmallVector<Value> WeightDecoder::decodeFloats(Value words) {
   if (layout().format == WeightFormat::F32)
@@ -165,68 +306,132 @@ SmallVector<Value> WeightDecoder::decodeFloats(Value words) {
   return columns;
 }
 
-SmallVector<Value> WeightDecoder::decodeBytes(Value words) {
+SmallVector<Value> WeightDecoder::convertBytes(Value bytes, bool isSigned) {
   SmallVector<Value> columns;
-  for (int64_t byte = 0; byte < 4; ++byte)
-    columns.push_back(b.signedToF32(
-        b.shiftRightSigned(b.shiftLeft(words, 24 - 8 * byte), 24)));
+  for (int64_t byte = 0; byte < 4; ++byte) {
+    Value code;
+    if (isSigned)
+      code = b.shiftRightSigned(b.shiftLeft(bytes, 24 - 8 * byte), 24);
+    else if (byte == 3)
+      code = b.shiftRight(bytes, 24);
+    else
+      code = b.bitAnd(b.shiftRight(bytes, 8 * byte), 255);
+    columns.push_back(b.signedToF32(code));
+  }
   return columns;
 }
 
-/// `high`: words whose bits for this unit are at the bottom of each byte, first
-/// those of the low nibbles; null for four-bit codes.
-SmallVector<Value> WeightDecoder::decodeNibbles(Value words, Value high) {
+/// One shift brings a byte's low nibble to bits 15 … 18, worth 1 … 8 under an
+/// exponent of 256, and its high nibble to bits 19 … 22, under an exponent of
+/// 16.
+SmallVector<Value> WeightDecoder::exponentNibbles(Value words, int64_t half) {
+  SmallVector<Value> columns;
+  for (int64_t byte = 0; byte < 4; ++byte) {
+    int64_t left = 15 - 8 * byte;
+    Value moved =
+        left > 0 ? b.shiftLeft(words, left) : b.shiftRight(words, -left);
+    Value code = b.bitAnd(moved, half == 0 ? 0x78000 : 0x780000);
+    Value exponent =
+        b.constant(words.getType(), half == 0 ? 0x43800000 : 0x41800000);
+    columns.push_back(b.bitcastToF32(b.bitOr(code, exponent)));
+  }
+  return columns;
+}
+
+/// Of all four words, or of one.
+Value WeightDecoder::nibbleBytes(const Unit &unit, int64_t half) {
+  Value bytes = b.bitAnd(b.shiftRight(unit.words, 4 * half), 0x0f0f0f0f);
+  if (!unit.high)
+    return bytes;
   int64_t highBits = layout().format == WeightFormat::Q6_K ? 2 : 1;
-  SmallVector<Value> columns;
-  for (int64_t half = 0; half < 2; ++half) {
-    Value bytes = b.bitAnd(b.shiftRight(words, 4 * half), 0x0f0f0f0f);
-    if (high) {
-      Value moved = b.shiftLeft(high, 4 - half * highBits);
-      bytes = b.bitOr(bytes,
-                      b.bitAnd(moved, highBits == 2 ? 0x30303030 : 0x10101010));
-    }
-    for (int64_t byte = 0; byte < 4; ++byte) {
-      Value shifted = b.shiftRight(bytes, 8 * byte);
-      columns.push_back(
-          b.signedToF32(byte == 3 ? shifted : b.bitAnd(shifted, 255)));
-    }
-  }
-  return columns;
+  int64_t left = 4 - half * highBits - unit.highShift;
+  Value moved =
+      left >= 0 ? b.shiftLeft(unit.high, left) : b.shiftRight(unit.high, -left);
+  return b.bitOr(bytes,
+                 b.bitAnd(moved, highBits == 2 ? 0x30303030 : 0x10101010));
 }
 
-SmallVector<Value> WeightDecoder::loadCodes(Value group, const Group &data,
-                                            Value unitInGroup) {
-  const BoundPlane &codes = planes[static_cast<unsigned>(PlaneKind::Codes)];
-  Value first =
-      b.add(codes.base, b.mul(group, unitsPerGroup() * kQuadsPerTile));
-  Value words =
-      b.load(codes.memref, b.add(first, b.mul(unitInGroup, kQuadsPerTile)));
-  switch (unitColumns()) {
-  case 1:
-  case 2:
-    return decodeFloats(words);
-  case 4:
-    return decodeBytes(words);
+/// The words of row `row` of the quad.
+static WeightDecoder::Unit rowOf(KernelBuilder &b,
+                                 const WeightDecoder::Unit &unit, int64_t row) {
+  return {b.extract(unit.words, row),
+          unit.high ? b.extract(unit.high, row) : Value(), unit.highShift};
+}
+
+bool WeightDecoder::takesRows() const {
+  return decode == CodeDecode::Bytes && unitColumns() >= 4 && hasScale();
+}
+
+Value WeightDecoder::rowCodes(const Unit &unit, int64_t half, int64_t row) {
+  Unit ofRow = rowOf(b, unit, row);
+  return hasNibbles() ? bytesToF32(nibbleBytes(ofRow, half), false)
+                      : bytesToF32(ofRow.words, true);
+}
+
+// Upper nibbles without high bits stay in place, which saves a shift.
+double WeightDecoder::codeFactor(int64_t half) const {
+  bool isNibble = layout().format == WeightFormat::Q4_0 ||
+                  layout().format == WeightFormat::Q4_K;
+  return isNibble && half == 1 ? 16 : 1;
+}
+
+int64_t WeightDecoder::largestCode() const {
+  switch (layout().format) {
+  case WeightFormat::Q4_0:
+  case WeightFormat::Q4_K:
+    return 15;
+  case WeightFormat::Q5_K:
+    return 31;
+  case WeightFormat::Q6_K:
+    return 63;
   default:
-    break;
+    return 128;
   }
-  Value high;
-  if (data.high) {
-    int64_t bitsPerUnit = layout().format == WeightFormat::Q6_K ? 4 : 2;
-    high = b.shiftRight(data.high,
-                        b.splat(b.toI32(b.mul(unitInGroup, bitsPerUnit))));
+}
+
+std::array<Value, 2> WeightDecoder::rowHalves(const Unit &unit, int64_t half,
+                                              int64_t row) {
+  Unit ofRow = rowOf(b, unit, row);
+  Value codes;
+  if (!hasNibbles())
+    codes = b.signedBytesToF16(ofRow.words);
+  else if (codeFactor(half) != 1)
+    codes = b.unsignedBytesToF16(b.bitAnd(ofRow.words, 0xf0f0f0f0));
+  else
+    codes = b.unsignedBytesToF16(nibbleBytes(ofRow, half));
+  return {b.pair(codes, 0), b.pair(codes, 2)};
+}
+
+SmallVector<Value> WeightDecoder::columnCodes(ArrayRef<Unit> units,
+                                              int64_t half) {
+  if (!hasScale()) {
+    SmallVector<Value> columns;
+    for (const Unit &floats : units)
+      columns.append(decodeFloats(floats.words));
+    return columns;
   }
-  return decodeNibbles(words, high);
+  const Unit &codes = units.front();
+  bool isExponent = decode == CodeDecode::Exponent;
+  if (!hasNibbles())
+    return isExponent ? convertBytes(b.bitXor(codes.words, 0x80808080), false)
+                      : convertBytes(codes.words, true);
+  if (isExponent && !codes.high)
+    return exponentNibbles(codes.words, half);
+  return convertBytes(nibbleBytes(codes, half), false);
 }
 
 SmallVector<Value> WeightDecoder::loadWeights(Value group, const Group &data,
                                               Value unitInGroup) {
-  SmallVector<Value> columns = loadCodes(group, data, unitInGroup);
-  if (!hasScale())
-    return columns;
-  for (Value &column : columns)
-    column = hasOffset() ? b.fma(column, data.scale, data.offset)
-                         : b.mul(column, data.scale);
+  Unit codes = loadUnit(placeOf(group), data, unitInGroup);
+  SmallVector<Value> columns;
+  for (int64_t half = 0; half < std::max<int64_t>(unitColumns() / 4, 1);
+       ++half) {
+    Value added = offset(data, half);
+    for (Value code : columnCodes(codes, half))
+      columns.push_back(!hasScale() ? code
+                        : added     ? b.fma(code, data.scale, added)
+                                    : b.mul(code, data.scale));
+  }
   return columns;
 }
 

@@ -12,69 +12,141 @@
 
 namespace llmc::codegen {
 
+/// How codes of at most eight bits become f32; the `decode` of a lowering
+/// config.
+enum class CodeDecode {
+  /// Shift, mask, convert.
+  Convert,
+  /// Mask four at once, convert a byte of a word: one instruction on devices
+  /// that convert bytes. Needs i8_arithmetic.
+  Bytes,
+  /// A nibble is put into the mantissa of a float whose exponent makes it 16 or
+  /// 256 more, which saves the conversion; other codes are made unsigned before
+  /// they are converted, which saves the sign's extension.
+  Exponent
+};
+
 /// Reads one quad of one weight in one kernel. A weight's columns are cut into
 /// groups that share scales; a group into units of 16 bytes of codes. A weight
-/// is scale * code + offset; formats without scales have plain numbers as
-/// codes.
+/// is scale * (code - bias) + minimum, where the bias is the format's and the
+/// decoding's; formats without scales have plain numbers as codes.
 ///
 /// Planes are bound as vectors of 32-bit words, and halves are unpacked by
-/// UnpackHalf2x16: no 8- or 16-bit feature is needed.
+/// UnpackHalf2x16: no 8- or 16-bit feature is needed but for Bytes.
 class WeightDecoder {
 public:
   /// What the codes of one group need, as vectors over the quad's rows; null
   /// where the format has none.
   struct Group {
     Value scale;
-    Value offset;
+    Value minimum;
     /// Words of high bits.
     Value high;
   };
+  /// Where a group's elements lie in the planes: indices that a loop may carry,
+  /// so that nothing is multiplied in it.
+  using Place = SmallVector<Value>;
 
   /// Binds the planes and emits the index arithmetic that depends on `quad` (an
   /// index below numQuads()) only. `groupColumns`: for formats without scales,
   /// the columns that the caller takes as a group, a multiple of the unit's;
   /// ignored for others.
   WeightDecoder(KernelUnit &unit, const WeightView &weight, Value quad,
-                int64_t groupColumns);
+                int64_t groupColumns, CodeDecode decode = CodeDecode::Convert);
 
   bool hasScale() const { return scaleColumns != 0; }
-  bool hasOffset() const { return hasOffsets(layout().format); }
+  bool hasMinimum() const;
   int64_t columnsPerGroup() const { return groupColumns; }
   int64_t unitColumns() const { return columnsPerUnit(layout().format); }
   int64_t unitsPerGroup() const { return groupColumns / unitColumns(); }
   int64_t numGroups() const { return layout().paddedColumns / groupColumns; }
 
-  /// Loads and unpacks the scales of group `group` (an index).
-  Group loadGroup(Value group);
-  /// The codes of unit `unitInGroup` (an index, best a constant) of group
-  /// `group` as f32: unitColumns() vectors, one per column.
-  SmallVector<Value> loadCodes(Value group, const Group &data,
-                               Value unitInGroup);
-  /// The same with scale and offset applied.
+  /// Where group `group` (an index) lies.
+  Place placeOf(Value group);
+  /// Where `next` lies, `groups` behind the group at `place`.
+  Place advance(const Place &place, Value next, int64_t groups);
+  /// The group after the one at `place`, whose number is even.
+  Place neighbour(const Place &place);
+
+  /// Loads the high bits of a group; the rest of the Group is null.
+  Group loadHigh(const Place &place);
+  /// Loads and unpacks its scales.
+  void loadScales(const Place &place, Group &data);
+  /// The 16 bytes of codes of unit `unitInGroup` (an index), and its high bits,
+  /// null where the format has none: at the bottom of each byte when they are
+  /// shifted right by `highShift`.
+  struct Unit {
+    Value words, high;
+    int64_t highShift = 0;
+  };
+  Unit loadUnit(const Place &place, const Group &data, Value unitInGroup);
+
+  /// Whether codes are best taken row by row (rowCodes), else column by column
+  /// (columnCodes).
+  bool takesRows() const;
+  /// Columns 4 * half … + 3 of row `row` of the quad as vector<4xf32>.
+  Value rowCodes(const Unit &unit, int64_t half, int64_t row);
+  /// The same as two vector<2xf16>, exact, codeFactor(half) times too large.
+  /// For formats with scales.
+  std::array<Value, 2> rowHalves(const Unit &unit, int64_t half, int64_t row);
+  double codeFactor(int64_t half) const;
+  /// The largest absolute value of a code, with the bias in it.
+  int64_t largestCode() const;
+  /// The same columns of all four rows: a vector over the rows for each. Of
+  /// formats with less than four columns in a unit, `units` are those of four
+  /// columns, and half is 0.
+  SmallVector<Value> columnCodes(ArrayRef<Unit> units, int64_t half);
+  /// What the codes of that half are larger than they should be.
+  double bias(int64_t half) const;
+  /// What scale * code is added to for a weight of that half; null for nothing.
+  Value offset(const Group &data, int64_t half);
+
+  /// All columns of unit `unitInGroup` (an index) of group `group`, with scale
+  /// and offset applied: unitColumns() vectors over the rows.
   SmallVector<Value> loadWeights(Value group, const Group &data,
                                  Value unitInGroup);
+  Group loadGroup(Value group) {
+    Place place = placeOf(group);
+    Group data = loadHigh(place);
+    loadScales(place, data);
+    return data;
+  }
 
 private:
   struct BoundPlane {
     Value memref;
-    /// Index of the quad's first element.
+    /// Number of the quad's first element.
     Value base;
   };
+  /// What a Place may hold, in this order: the unit; the element of planes with
+  /// one for each group; that of the header or super plane; of header words,
+  /// the two that hold the group's bits, and how far to shift the latter.
+  enum class Part { Unit, Element, Super, Low, Pair, PairShift };
 
   const WeightLayout &layout() const { return weight.layout; }
-  /// Binds `kind` as elements of which `perPosition` make one element of the
-  /// plane.
-  BoundPlane bindPlane(PlaneKind kind, Type element, int64_t perPosition);
-  /// Element `part` of those that `position` (a number of a column group of the
-  /// plane) has.
-  Value loadElement(PlaneKind kind, Value position, int64_t perPosition = 1,
-                    Value part = {});
+  bool hasHeader() const {
+    return layout().format == WeightFormat::Q4_K ||
+           layout().format == WeightFormat::Q5_K;
+  }
+  /// Groups that share an element of the header or super plane.
+  int64_t groupsPerSuper() const { return 256 / groupColumns; }
+  bool hasNibbles() const { return unitColumns() == 8; }
+  BoundPlane bindPlane(PlaneKind kind, Type element);
+  /// The parts that places of this format hold.
+  SmallVector<Part> parts() const;
+  Value part(const Place &place, Part part) const;
+  const BoundPlane &plane(PlaneKind kind) const {
+    return planes[static_cast<unsigned>(kind)];
+  }
   Value unpackHalf4(Value words);
-  void loadKScales(Value group, Group &data);
-  void loadQ6Scales(Value group, Group &data);
+  Value bytesToF32(Value word, bool isSigned);
+  void loadKScales(const Place &place, Group &data);
+  void loadQ6Scales(const Place &place, Group &data);
   SmallVector<Value> decodeFloats(Value words);
-  SmallVector<Value> decodeBytes(Value words);
-  SmallVector<Value> decodeNibbles(Value words, Value high);
+  SmallVector<Value> convertBytes(Value bytes, bool isSigned);
+  SmallVector<Value> exponentNibbles(Value words, int64_t half);
+  /// Codes of nibbles and high bits, one in each byte.
+  Value nibbleBytes(const Unit &unit, int64_t half);
 
   KernelUnit &unit;
   KernelBuilder &b;
@@ -82,9 +154,10 @@ private:
   Value quad;
   int64_t scaleColumns;
   int64_t groupColumns;
+  CodeDecode decode;
   std::array<BoundPlane, kNumPlaneKinds> planes;
   /// The header plane word by word, beside its binding as vectors.
-  BoundPlane headerWords;
+  Value headerWords;
 };
 
 } // namespace llmc::codegen

@@ -10,6 +10,18 @@ namespace llmc::codegen {
 FamilyStrategy getAdrenoStrategy(target::DeviceAttr device) {
   (void)device;
   FamilyStrategy strategy;
+  // A mask and an or are one instruction, so that a nibble in a float's
+  // mantissa costs half of a shift and one instruction.
+  strategy.gemv.decode = "exponent";
+  // For eight waves: 32 registers of four. Two linears with high bits take 42;
+  // so do eight rows.
+  strategy.gemv.highBitsInTurn = true;
+  strategy.gemv.maxRows = 4;
+  strategy.gemv.maxVectors = 4;
+  // turnip's compiler has loads in flight as far as 16 registers of four go,
+  // which cost it no occupancy, and beyond.
+  strategy.gemv.registersPercent = 175;
+  strategy.gemv.leastRegisters = 64;
   strategy.gemm.fillsOccupancyStep = true;
   return strategy;
 }

@@ -9,8 +9,15 @@
 namespace llmc::codegen {
 
 FamilyStrategy getBifrostStrategy(target::DeviceAttr device) {
-  (void)device;
   FamilyStrategy strategy;
+  GemvStrategy &gemv = strategy.gemv;
+  // A byte of a word is converted in one instruction.
+  if (device.hasFeature("i8_arithmetic"))
+    gemv.decode = "bytes";
+  // The sums of two linears, or of more rows, do not fit the 32 registers of
+  // full occupancy.
+  gemv.linearsInTurn = true;
+  gemv.maxRows = 1;
   strategy.gemm.decode = "bytes";
   strategy.gemm.maxSums = 16;
   return strategy;

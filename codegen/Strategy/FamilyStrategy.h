@@ -23,8 +23,15 @@ struct GemvStrategy {
   /// The most invocations of a workgroup.
   int64_t maxLanes = 64;
   /// Whether two linears of one input are computed one after the other, with
-  /// the registers of one, instead of side by side.
-  bool linearsInTurn = false;
+  /// the registers of one, instead of side by side: always, or where codes have
+  /// high bits in another plane.
+  bool linearsInTurn = false, highBitsInTurn = false;
+  /// The most vectors of sums of an invocation: rows times linears side by
+  /// side.
+  int64_t maxVectors = 16;
+  /// What the driver's compiler takes of the live values that the model counts:
+  /// a share, and the least, of which it makes use anyway.
+  int64_t registersPercent = 100, leastRegisters = 0;
 };
 
 /// How a family takes linears of many rows.

@@ -38,6 +38,11 @@ std::string checkSizes(const LinearShape &shape, const LinearTile &tile) {
   int64_t most = groupColumns(shape.format, columns);
   int64_t least =
       std::min(most, std::max<int64_t>(4, columnsPerUnit(shape.format)));
+  // A share of a gemv's columns is one or two groups of scales.
+  if (tile.isGemv && scaleGroupColumns(shape.format) != 0) {
+    least = most;
+    most = columns % (2 * least) == 0 ? 2 * least : least;
+  }
   if (!isPowerOfTwo(tile.kStep) || tile.kStep < least || tile.kStep > most)
     return say("tile's k", tile.kStep,
                "are powers of two from " + std::to_string(least) + " to " +
@@ -51,10 +56,12 @@ std::string checkSizes(const LinearShape &shape, const LinearTile &tile) {
   if (shape.isInt8 && tile.rows % 4 != 0)
     return say("tile's rows", tile.rows,
                "are 4 and 8: quantized activations come in fours");
-  bool hasColumns = tile.columns == 4 || (!tile.isGemv && tile.columns == 8);
-  if (!hasColumns)
+  // Those of a gemv are of one linear, or of all side by side.
+  int64_t mostColumns = tile.isGemv ? 4 * shape.numLinears : 8;
+  if (tile.columns != 4 && tile.columns != mostColumns)
     return say("tile's columns", tile.columns,
-               tile.isGemv ? "is 4" : "are 4 and 8");
+               mostColumns == 4 ? "is 4"
+                                : "are 4 and " + std::to_string(mostColumns));
   return "";
 }
 
@@ -99,13 +106,11 @@ std::string checkLinearTile(const LinearProblem &problem,
 
 LinearTile withEstimate(const LinearProblem &problem, LinearTile tile) {
   const LinearShape &shape = problem.shape;
-  // A GEMM computes linears one after the other.
-  tile.accumulators = tile.isGemv
-                          ? accumulatorsOf(shape, tile.rows, tile.columns)
-                          : tile.rows * tile.columns;
-  tile.registers = tile.isGemv ? gemvRegisters(shape, tile)
-                               : gemmRegisters(shape, tile, problem.limits,
-                                               problem.strategy.gemm);
+  tile.accumulators = tile.rows * tile.columns;
+  tile.registers =
+      tile.isGemv
+          ? gemvRegisters(shape, tile, problem.strategy.gemv)
+          : gemmRegisters(shape, tile, problem.limits, problem.strategy.gemm);
   return tile;
 }
 

@@ -36,11 +36,6 @@ int64_t selectKStep(const LinearShape &shape, int64_t limit) {
       powerOfTwoDivisor(groupColumns(shape.format, paddedColumns), limit));
 }
 
-int64_t accumulatorsOf(const LinearShape &shape, int64_t rows,
-                       int64_t columns) {
-  return rows * columns * shape.numLinears;
-}
-
 int64_t powerOfTwoAtMost(int64_t limit) {
   int64_t power = 1;
   while (power * 2 <= limit)

@@ -49,7 +49,8 @@ struct LinearTile {
 
 /// Registers of the inner loop of a kernel with that tile (GemvTile.cpp,
 /// GemmTile.cpp).
-int64_t gemvRegisters(const LinearShape &shape, const LinearTile &tile);
+int64_t gemvRegisters(const LinearShape &shape, const LinearTile &tile,
+                      const GemvStrategy &strategy);
 int64_t gemmRegisters(const LinearShape &shape, const LinearTile &tile,
                       const DeviceLimits &device, const GemmStrategy &strategy);
 
@@ -75,8 +76,6 @@ int64_t highWords(WeightFormat format);
 int64_t groupColumns(WeightFormat format, int64_t paddedColumns);
 /// k per unrolled step: the most up to `limit` that divides a group.
 int64_t selectKStep(const LinearShape &shape, int64_t limit);
-/// Sums of an invocation with that tile, over all linears.
-int64_t accumulatorsOf(const LinearShape &shape, int64_t rows, int64_t columns);
 int64_t powerOfTwoAtMost(int64_t limit);
 constexpr int64_t ceilDiv(int64_t value, int64_t divisor) {
   return (value + divisor - 1) / divisor;

@@ -51,13 +51,18 @@ graph::LoweringConfigAttr toConfig(const LinearTile &tile,
                                    const LinearProblem &problem,
                                    MLIRContext *context) {
   const FamilyStrategy &strategy = problem.strategy;
+  const GemvStrategy &gemv = strategy.gemv;
+  // Sums in half precision are sums of codes. Those of 8 bits would need inputs
+  // so small that f16 has few bits left for them.
+  bool fitsHalf = columnsPerUnit(problem.shape.format) == 8 &&
+                  tile.rows <= kMaxGroupSumRows;
+  StringRef arithmetic = fitsHalf ? gemv.arithmetic : "f32";
   SmallVector<int64_t> sizes = {tile.rows, tile.columns, tile.kStep};
   if (tile.isGemv)
     return graph::LoweringConfigAttr::get(
         context, StringAttr::get(context, "gemv"), tile.workgroup, sizes,
-        /*splits=*/1, tile.accumulators, tile.registers,
-        strategy.gemv.arithmetic, strategy.gemv.reduction,
-        strategy.gemv.decode);
+        /*splits=*/1, tile.accumulators, tile.registers, arithmetic,
+        gemv.reduction, gemv.decode);
   return graph::LoweringConfigAttr::get(
       context, StringAttr::get(context, "gemm"), tile.workgroup, sizes,
       /*splits=*/1, tile.accumulators, tile.registers,

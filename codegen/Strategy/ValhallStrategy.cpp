@@ -10,8 +10,19 @@
 namespace llmc::codegen {
 
 FamilyStrategy getValhallStrategy(target::DeviceAttr device) {
-  (void)device;
   FamilyStrategy strategy;
+  GemvStrategy &gemv = strategy.gemv;
+  // A byte of a word is converted in one instruction.
+  if (device.hasFeature("i8_arithmetic"))
+    gemv.decode = "bytes";
+  // Two columns a multiply-add: GemvGroup says for which inputs that is in
+  // range, docs/codegen.md what it costs in precision.
+  if (device.hasFeature("i8_arithmetic") && device.hasFeature("f16_arithmetic"))
+    gemv.arithmetic = "f16";
+  // The sums of two linears, or of more rows, do not fit the 32 registers of
+  // full occupancy.
+  gemv.linearsInTurn = true;
+  gemv.maxRows = 1;
   strategy.gemm.decode = "bytes";
   strategy.gemm.maxSums = 16;
   strategy.gemm.int8Step = 32;

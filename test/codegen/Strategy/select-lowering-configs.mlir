@@ -11,7 +11,7 @@ module attributes {target.device = #device} {
   graph.weight @w : tensor<64x128x!graph.encoded<q8_0>> from [#graph.source<file = 0, offset = 0, rows = 64>]
 
   // CHECK-LABEL: @few_rows_are_gemv
-  // CHECK: lowering_config = #graph.lowering_config<"gemv", workgroup = [16, 1, 1], tile = [8, 4, 8], accumulators = 32, registers =
+  // CHECK: lowering_config = #graph.lowering_config<"gemv", workgroup = [16, 1, 1], tile = [8, 4, 32], accumulators = 32, registers =
   func.func @few_rows_are_gemv(%x: tensor<?x128xf32> {graph.name = "x"}) -> (tensor<?x64xf32> {graph.name = "y"})
       attributes {graph.rows = 8 : i64} {
     %w = graph.load_weight @w : tensor<64x128x!graph.encoded<q8_0>>

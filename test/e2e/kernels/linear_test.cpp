@@ -300,38 +300,88 @@ TEST_F(LinearTest, biasAndResidual) {
     }
 }
 
-TEST_F(LinearTest, gateAndUpWithNorm) {
-  for (int rows : {1, 3, 8, 32})
-    for (const char *encoding : {"f32", "q8_0", "q4_k"}) {
-      SCOPED_TRACE(std::string(encoding) + " rows " + std::to_string(rows));
-      TestWeight gate = makeRandomWeight(encoding, 40, 256, 12),
-                 up = makeRandomWeight(encoding, 40, 256, 13);
-      bool hasNorm = rows <= 8;
-      auto runner = compile(gateText(gate, rows, hasNorm));
-      ASSERT_TRUE(runner);
-      std::vector<float> x = Numbers(4).take(size_t(rows) * 256),
-                         gain = Numbers(5).take(256);
-      writeWeight(*runner, "w", gate);
-      writeWeight(*runner, "v", up);
-      runner->write("x", x);
-      if (hasNorm)
-        runner->write("gain", gain);
-      runner->run("f", 0, rows);
-      for (int row = 0; row < rows && hasNorm; ++row) {
-        double squares = 0;
-        for (int k = 0; k < 256; ++k)
-          squares += double(x[row * 256 + k]) * x[row * 256 + k];
-        for (int k = 0; k < 256; ++k)
-          x[row * 256 + k] =
-              static_cast<float>(x[row * 256 + k] * double(gain[k]) /
-                                 std::sqrt(squares / 256 + 1e-5));
-      }
-      std::vector<double> expected = multiply(x, gate), other = multiply(x, up);
-      for (size_t i = 0; i < expected.size(); ++i)
-        expected[i] = expected[i] / (1 + std::exp(-expected[i])) * other[i];
-      expectClose(unpadRows(runner->read<float>("y"), rows, 40), expected,
-                  4e-6);
+class GateTest : public LinearTest {
+protected:
+  void check(const char *encoding, int rows, double tolerance,
+             const std::string &target = "lavapipe") {
+    SCOPED_TRACE(target + " " + encoding + " rows " + std::to_string(rows));
+    constexpr int kColumns = 256, kOutputs = 40;
+    TestWeight gate = makeRandomWeight(encoding, kOutputs, kColumns, 12),
+               up = makeRandomWeight(encoding, kOutputs, kColumns, 13);
+    bool hasNorm = rows <= 8;
+    ProgramRunner::Options options;
+    options.target = target;
+    auto runner = compile(gateText(gate, rows, hasNorm), options);
+    ASSERT_TRUE(runner);
+    std::vector<float> x = Numbers(4).take(size_t(rows) * kColumns),
+                       gain = Numbers(5).take(kColumns);
+    writeWeight(*runner, "w", gate);
+    writeWeight(*runner, "v", up);
+    runner->write("x", x);
+    if (hasNorm)
+      runner->write("gain", gain);
+    runner->run("f", 0, rows);
+    if (hasNorm)
+      normalize(x, gain);
+    std::vector<double> expected = multiply(x, gate), other = multiply(x, up);
+    for (size_t i = 0; i < expected.size(); ++i)
+      expected[i] = expected[i] / (1 + std::exp(-expected[i])) * other[i];
+    expectClose(unpadRows(runner->read<float>("y"), rows, kOutputs), expected,
+                tolerance);
+  }
+
+private:
+  static void normalize(std::vector<float> &x, const std::vector<float> &gain) {
+    size_t columns = gain.size();
+    for (size_t row = 0; row < x.size(); row += columns) {
+      double squares = 0;
+      for (size_t k = 0; k < columns; ++k)
+        squares += double(x[row + k]) * x[row + k];
+      double root = std::sqrt(squares / static_cast<double>(columns) + 1e-5);
+      for (size_t k = 0; k < columns; ++k)
+        x[row + k] = static_cast<float>(x[row + k] * double(gain[k]) / root);
     }
+  }
+};
+
+TEST_F(GateTest, gateAndUpWithNorm) {
+  for (int rows : {1, 3, 8, 32})
+    for (const char *encoding : {"f32", "q8_0", "q4_k"})
+      check(encoding, rows, 4e-6);
+}
+
+//===----------------------------------------------------------------------===//
+// GEMV kernels of other targets, on the machine's device
+//===----------------------------------------------------------------------===//
+
+/// Sums of f16 products in groups: inputs and each of up to 16 partial sums are
+/// rounded to 11 bits, which errs by some thousandths of a sum at worst.
+constexpr double kHalfTolerance = 4e-3;
+/// Nibbles that carry 256 or 16: sums before the subtraction are up to some 60
+/// times as large as after it, and so is the rounding.
+constexpr double kExponentTolerance = 2e-5;
+
+double toleranceOf(const std::string &target, const std::string &encoding) {
+  bool hasNibbles = encoding == "q4_0" || encoding == "q4_k",
+       hasHighBits = encoding == "q5_k" || encoding == "q6_k";
+  if (target == "mali-g610" && (hasNibbles || hasHighBits))
+    return kHalfTolerance;
+  return target == "adreno-840" && hasNibbles ? kExponentTolerance : 2e-6;
+}
+
+TEST_P(EncodedLinearTest, gemvOfOtherTargets) {
+  std::string encoding = GetParam();
+  for (const char *target : {"adreno-840", "mali-g610", "mali-g76"})
+    for (int rows : {1, 5})
+      checkLinear(makeRandomWeight(encoding, 36, 512, 1), rows, rows,
+                  toleranceOf(target, encoding), target);
+}
+
+TEST_F(GateTest, gateAndUpWithNormOfOtherTargets) {
+  for (const char *target : {"adreno-840", "mali-g610", "mali-g76"})
+    for (int rows : {1, 3})
+      for (const char *encoding : {"f16", "q8_0", "q4_k", "q6_k"})
+        check(encoding, rows, 2 * toleranceOf(target, encoding), target);
 }
 
 /// The same input gives the same bits.

@@ -55,32 +55,32 @@ std::string check(int64_t rows, const LinearTile &tile) {
 
 TEST(LinearTiles, ThatFitArePassed) {
   EXPECT_EQ(check(1, tileOf(true, 64, 1, 1, 4, 32)), "");
-  EXPECT_EQ(check(8, tileOf(true, 16, 1, 8, 4, 8)), "");
+  EXPECT_EQ(check(8, tileOf(true, 16, 1, 8, 4, 32)), "");
   EXPECT_EQ(check(32, tileOf(false, 16, 4, 4, 8, 8)), "");
 }
 
 TEST(LinearTiles, ThatFitNothingAreRefusedByName) {
-  EXPECT_EQ(check(9, tileOf(true, 64, 1, 8, 4, 8)),
+  EXPECT_EQ(check(9, tileOf(true, 64, 1, 8, 4, 32)),
             "rows of a gemv is 9, allowed are up to 8");
-  EXPECT_EQ(check(1, tileOf(true, 64, 1, 1, 4, 64)),
-            "tile's k is 64, allowed are powers of two from 8 to 32");
-  EXPECT_EQ(check(1, tileOf(true, 64, 1, 1, 4, 4)),
-            "tile's k is 4, allowed are powers of two from 8 to 32");
-  EXPECT_EQ(check(1, tileOf(true, 64, 1, 2, 4, 8)),
+  EXPECT_EQ(check(1, tileOf(true, 64, 1, 1, 4, 128)),
+            "tile's k is 128, allowed are powers of two from 32 to 64");
+  EXPECT_EQ(check(1, tileOf(true, 64, 1, 1, 4, 16)),
+            "tile's k is 16, allowed are powers of two from 32 to 64");
+  EXPECT_EQ(check(1, tileOf(true, 64, 1, 2, 4, 32)),
             "tile's rows is 2, allowed are powers of two up to 8 that the 1 "
             "rows need");
   EXPECT_EQ(check(32, tileOf(false, 16, 4, 3, 4, 8)),
             "tile's rows is 3, allowed are powers of two up to 8 that the 32 "
             "rows need");
-  EXPECT_EQ(check(1, tileOf(true, 64, 1, 1, 8, 8)),
+  EXPECT_EQ(check(1, tileOf(true, 64, 1, 1, 8, 32)),
             "tile's columns is 8, allowed is 4");
-  EXPECT_EQ(check(1, tileOf(true, 8, 1, 1, 4, 8)),
+  EXPECT_EQ(check(1, tileOf(true, 8, 1, 1, 4, 32)),
             "workgroup's x is 8, allowed are 16 or more, with y 1");
   EXPECT_EQ(check(32, tileOf(false, 8, 8, 4, 4, 8)),
             "workgroup's x is 8, allowed is more than y, 8");
   EXPECT_EQ(check(32, tileOf(false, 128, 4, 4, 4, 8)),
             "workgroup's number of invocations is 512, allowed are 256");
-  EXPECT_EQ(check(8, tileOf(true, 256, 1, 8, 4, 8)),
+  EXPECT_EQ(check(8, tileOf(true, 256, 1, 8, 4, 32)),
             "workgroup memory is 40960, allowed are 16384 bytes");
 }
 

@@ -43,11 +43,9 @@ TEST(LinearTile, staysBelowTheRegisterCap) {
           auto tile = selectLinearTile(shape(format, rows, numLinears),
                                        device(most / 2, most), {});
           ASSERT_TRUE(tile);
-          // A GEMM computes linears one after the other.
-          EXPECT_EQ(tile->accumulators, tile->rows * tile->columns *
-                                            (tile->isGemv ? numLinears : 1));
+          EXPECT_EQ(tile->accumulators, tile->rows * tile->columns);
           // The smallest tile is taken when none fits.
-          if (tile->rows * tile->columns > 4)
+          if (tile->rows * tile->columns > (tile->isGemv ? 4 * numLinears : 4))
             EXPECT_LE(tile->registers, most)
                 << rows << " rows, " << most << " registers";
         }
@@ -88,21 +86,38 @@ TEST(LinearTile, workgroupsAreNeverSquare) {
     }
 }
 
-TEST(LinearTile, stepsDivideGroups) {
+TEST(LinearTile, sharesAreOneOrTwoGroups) {
   LinearShape odd = shape(WeightFormat::F32, 1);
   odd.K = 172;
   auto tile = selectLinearTile(odd, device(64, 192), {});
   ASSERT_TRUE(tile);
-  EXPECT_EQ(172 % tile->kStep, 0);
-  for (int64_t maxUnroll : {4, 8, 16, 64}) {
+  EXPECT_EQ(tile->kStep, 4); // the largest power of two that divides 172
+  for (int64_t maxUnroll : {4, 8, 16, 32, 64}) {
     DeviceLimits limits = device(64, 192);
     limits.maxUnroll = maxUnroll;
     tile = selectLinearTile(shape(WeightFormat::Q6_K, 1), limits, {});
     ASSERT_TRUE(tile);
-    EXPECT_EQ(16 % tile->kStep, 0);
-    EXPECT_LE(tile->kStep,
-              std::max<int64_t>(8, maxUnroll)); // a unit of codes is whole
+    EXPECT_EQ(tile->kStep, maxUnroll < 32 ? 16 : 32); // 16 k share a scale
+    tile = selectLinearTile(shape(WeightFormat::Q4_0, 1), limits, {});
+    ASSERT_TRUE(tile);
+    EXPECT_EQ(tile->kStep, 32); // 32 do
   }
+}
+
+TEST(LinearTile, linearsInTurnTakeTheRegistersOfOne) {
+  FamilyStrategy strategy;
+  auto together =
+      selectLinearTile(shape(WeightFormat::Q4_0, 1, 2), device(64, 192), {});
+  strategy.gemv.linearsInTurn = true;
+  auto inTurn = selectLinearTile(shape(WeightFormat::Q4_0, 1, 2),
+                                 device(64, 192), strategy);
+  auto one =
+      selectLinearTile(shape(WeightFormat::Q4_0, 1), device(64, 192), strategy);
+  ASSERT_TRUE(together && inTurn && one);
+  EXPECT_EQ(together->columns, 8);
+  EXPECT_EQ(inTurn->columns, 4);
+  EXPECT_EQ(inTurn->registers, one->registers);
+  EXPECT_LT(inTurn->registers, together->registers);
 }
 
 TEST(LinearTile, reductionFitsWorkgroupMemory) {

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One group of columns of the GEMV kernel: codes times inputs, summed, scaled,
+// and added to the sums of the invocation.
+
+#ifndef LLMC_CODEGEN_LOWERING_GEMVGROUP_H
+#define LLMC_CODEGEN_LOWERING_GEMVGROUP_H
+
+#include "codegen/Lowering/GemvScaling.h"
+#include "codegen/Lowering/LinearRegion.h"
+
+namespace llmc::codegen {
+
+/// Where the rows of the input of a tile begin, and what they are multiplied by
+/// (f32; null for nothing).
+struct GemvInput {
+  LinearInput *input;
+  SmallVector<Value> rowBases;
+  SmallVector<Value> factors;
+
+  int64_t numRows() const { return static_cast<int64_t>(rowBases.size()); }
+};
+
+/// The linears of one loop, on one input. Sums are ordered [linear][row], a
+/// vector<4xf32> over the quad's rows each.
+///
+/// Up to kMaxGroupSumRows rows of weights with scales are summed as codes and
+/// scaled once; else each weight is scaled.
+///
+/// In half precision, inputs are converted after a multiplication with a power
+/// of two (halfFactor, or what `factors` bring), so that no sum of a group
+/// leaves the range of f16 for inputs up to kLargestHalfInput; sums are left
+/// multiplied by it. Codes are whole numbers up to 128 and exact. A sum of a
+/// group (at most 16 products in each of two lanes) is rounded to 11 bits, and
+/// widened before it is scaled and added to the others.
+class GemvGroup {
+public:
+  using Sums = SmallVector<Value>;
+
+  GemvGroup(KernelBuilder &builder, const GemvInput &input,
+            MutableArrayRef<WeightDecoder> decoders, bool isHalf)
+      : b(builder), input(input), decoders(decoders), isHalf(isHalf) {}
+
+  /// `sums` with those of the group at `places` (one for each linear) added.
+  /// `firstQuad` is the number of the group's first vector of x.
+  Sums add(ArrayRef<WeightDecoder::Place> places, Value firstQuad,
+           Sums sums) const;
+
+  /// Largest absolute value of an input for which sums in half precision stay
+  /// finite: largestCode * columns of a group * halfFactor is at most 8, and
+  /// 8 * 8000 is in range.
+  static constexpr double kLargestHalfInput = 8000;
+  static double halfFactor(const WeightDecoder &decoder);
+
+private:
+  using Units = SmallVector<SmallVector<WeightDecoder::Unit>>;
+  /// What is summed while the group lasts.
+  struct State {
+    ArrayRef<WeightDecoder::Place> places;
+    SmallVector<WeightDecoder::Group> data;
+    Value firstQuad;
+    SmallVector<Value> rowQuads;
+    Sums sums;
+    /// [(linear * rows + row) * 4 + row of the quad]: vector<2xf16>, over even
+    /// and odd columns.
+    SmallVector<Value> halfSums;
+    /// [half][row]: the sum of the inputs that meet that half's codes; in half
+    /// precision [0][row] of all, vector<2xf16>. Empty when nothing needs it.
+    SmallVector<SmallVector<Value>> inputSums;
+  };
+
+  bool sumsCodes() const {
+    return decoders.front().hasScale() && input.numRows() <= kMaxGroupSumRows;
+  }
+  int64_t numHalves() const {
+    return std::max<int64_t>(decoders.front().unitColumns() / 4, 1);
+  }
+  void addUnits(State &state) const;
+  SmallVector<Value> loadInputs(State &state, int64_t quad) const;
+  /// Four columns, number `quad` of the group, of which `units` hold the codes.
+  void addColumns(State &state, const Units &units, int64_t quad,
+                  int64_t half) const;
+  void addRowCodes(State &state, unsigned number,
+                   const WeightDecoder::Unit &codes, int64_t half,
+                   ArrayRef<Value> inputs) const;
+  void addHalfColumns(State &state, const Units &units, int64_t quad,
+                      int64_t half) const;
+  std::array<Value, 2> toHalves(State &state, Value x, int64_t row,
+                                int64_t half) const;
+  void widenSums(State &state) const;
+  void finish(State &state, Sums &sums) const;
+
+  KernelBuilder &b;
+  const GemvInput &input;
+  MutableArrayRef<WeightDecoder> decoders;
+  bool isHalf;
+};
+
+} // namespace llmc::codegen
+
+#endif // LLMC_CODEGEN_LOWERING_GEMVGROUP_H
