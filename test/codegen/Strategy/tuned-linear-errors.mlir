@@ -9,7 +9,7 @@
   spirv_minor = 3, vulkan_minor = 1, max_unroll = 32, row_buckets = [1, 8, 32], kv_type = "f32", features = [],
   quirks = []>
 module attributes {target.device = #device, target.tuning = {
-    "q8_0 64x128 x1 rows 2 f32" = #graph.lowering_config<"gemv", workgroup = [512, 1, 1], tile = [1, 4, 8]>}} {
+    "q8_0 64x128 x1 rows 2 f32" = #graph.lowering_config<"gemv", workgroup = [512, 1, 1], tile = [1, 4, 32]>}} {
   graph.weight @w : tensor<64x128x!graph.encoded<q8_0>> from [#graph.source<file = 0, offset = 0, rows = 64>]
 
   func.func @too_many_invocations(%x: tensor<?x128xf32> {graph.name = "x"}) -> (tensor<?x64xf32> {graph.name = "y"})

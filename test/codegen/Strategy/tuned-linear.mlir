@@ -13,15 +13,15 @@
   quirks = []>
 module attributes {target.device = #device,
   target.tuning = {
-    "q8_0 64x128 x1 rows 2 f32" = #graph.lowering_config<"gemv", workgroup = [32, 1, 1], tile = [1, 4, 8]>},
+    "q8_0 64x128 x1 rows 2 f32" = #graph.lowering_config<"gemv", workgroup = [32, 1, 1], tile = [1, 4, 32]>},
   target.tuning_defaults = {
-    "q8_0 64x128 x1 rows 2 f32" = #graph.lowering_config<"gemv", workgroup = [64, 1, 1], tile = [1, 4, 8]>,
-    "q8_0 64x128 x1 rows 4 f32" = #graph.lowering_config<"gemv", workgroup = [32, 1, 1], tile = [2, 4, 16]>,
-    "q8_0 64x128 x1 rows 8 f32" = #graph.lowering_config<"gemv", workgroup = [32, 1, 1], tile = [16, 4, 16]>}} {
+    "q8_0 64x128 x1 rows 2 f32" = #graph.lowering_config<"gemv", workgroup = [64, 1, 1], tile = [1, 4, 32]>,
+    "q8_0 64x128 x1 rows 4 f32" = #graph.lowering_config<"gemv", workgroup = [32, 1, 1], tile = [2, 4, 64]>,
+    "q8_0 64x128 x1 rows 8 f32" = #graph.lowering_config<"gemv", workgroup = [32, 1, 1], tile = [16, 4, 32]>}} {
   graph.weight @w : tensor<64x128x!graph.encoded<q8_0>> from [#graph.source<file = 0, offset = 0, rows = 64>]
 
   // CHECK-LABEL: @of_the_file
-  // CHECK: lowering_config = #graph.lowering_config<"gemv", workgroup = [32, 1, 1], tile = [1, 4, 8], accumulators = 4, registers = {{[1-9]}}
+  // CHECK: lowering_config = #graph.lowering_config<"gemv", workgroup = [32, 1, 1], tile = [1, 4, 32], accumulators = 4, registers = {{[1-9]}}
   func.func @of_the_file(%x: tensor<?x128xf32> {graph.name = "x"}) -> (tensor<?x64xf32> {graph.name = "y"})
       attributes {graph.rows = 2 : i64} {
     %w = graph.load_weight @w : tensor<64x128x!graph.encoded<q8_0>>
@@ -33,7 +33,7 @@ module attributes {target.device = #device,
   }
 
   // CHECK-LABEL: @of_the_defaults
-  // CHECK: lowering_config = #graph.lowering_config<"gemv", workgroup = [32, 1, 1], tile = [2, 4, 16], accumulators = 8
+  // CHECK: lowering_config = #graph.lowering_config<"gemv", workgroup = [32, 1, 1], tile = [2, 4, 64], accumulators = 8
   func.func @of_the_defaults(%x: tensor<?x128xf32> {graph.name = "x"}) -> (tensor<?x64xf32> {graph.name = "y"})
       attributes {graph.rows = 4 : i64} {
     %w = graph.load_weight @w : tensor<64x128x!graph.encoded<q8_0>>
