@@ -119,32 +119,44 @@ LogicalResult GemmFrame::storeCodes(const QuantizedResult &result) {
                "has; found group ")
            << result.group << ", " << lanesX * tileQuads * 4
            << " columns a workgroup, the first " << 4 * partQuad;
+  // Few rows at a time: the others wait as sums, in fewer registers.
   int64_t rowsOfQuad = tileRows % 4 == 0 ? 4 : 1;
-  SmallVector<SharedQuad> quads;
-  for (int64_t first = 0; first < tileRows; first += rowsOfQuad)
+  QuantizedStore store(unit, result);
+  for (int64_t first = 0; first < tileRows; first += rowsOfQuad) {
+    SmallVector<SharedQuad> quads;
     for (int64_t quad = 0; quad < tileQuads; ++quad) {
-      Value firstSlot = b.mul(waitingPlace(first / rowsOfQuad), tileQuads);
-      SharedQuad shared = {{},
-                           b.add(firstRow, first),
-                           b.add(firstQuad, partQuad + quad),
-                           b.add(firstSlot, quad),
-                           guardOf(quad, first)};
-      for (int64_t row = first; row < first + rowsOfQuad; ++row) {
-        Value readRow = b.add(firstRow, row);
-        if (!rowsAreWhole())
-          readRow = b.min(readRow, b.index(numRows - 1));
-        ElementwiseEmitter emitter(unit, readRow, b.add(clampedQuad, quad));
-        mapLinears(emitter, quad, row);
-        FailureOr<Value> value = emitter.evaluate(result.input);
-        if (failed(value))
-          return failure();
-        shared.values.push_back(*value);
-      }
-      quads.push_back(std::move(shared));
+      FailureOr<SharedQuad> shared =
+          sharedQuad(result, first, rowsOfQuad, quad);
+      if (failed(shared))
+        return failure();
+      quads.push_back(std::move(*shared));
     }
-  QuantizedStore(unit, result)
-      .storeShared(quads, resultsPerLinear() / rowsOfQuad * lanesX * lanesY);
+    store.storeShared(quads, tileQuads * lanesX * lanesY);
+  }
   return success();
+}
+
+/// Rows of one quad, the first of which is `first`.
+FailureOr<SharedQuad> GemmFrame::sharedQuad(const QuantizedResult &result,
+                                            int64_t first, int64_t count,
+                                            int64_t quad) {
+  SharedQuad shared = {{},
+                       b.add(firstRow, first),
+                       b.add(firstQuad, context.firstColumn() / 4 + quad),
+                       b.add(b.mul(waitingPlace(0), tileQuads), quad),
+                       guardOf(quad, first)};
+  for (int64_t row = first; row < first + count; ++row) {
+    Value readRow = b.add(firstRow, row);
+    if (!rowsAreWhole())
+      readRow = b.min(readRow, b.index(numRows - 1));
+    ElementwiseEmitter emitter(unit, readRow, b.add(clampedQuad, quad));
+    mapLinears(emitter, quad, row);
+    FailureOr<Value> value = emitter.evaluate(result.input);
+    if (failed(value))
+      return failure();
+    shared.values.push_back(*value);
+  }
+  return shared;
 }
 
 LogicalResult GemmFrame::storeAndFinish() {

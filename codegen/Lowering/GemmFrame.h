@@ -80,6 +80,8 @@ private:
   void mapLinears(ElementwiseEmitter &emitter, int64_t quad, int64_t row);
   LogicalResult storeFloats();
   LogicalResult storeCodes(const QuantizedResult &result);
+  FailureOr<SharedQuad> sharedQuad(const QuantizedResult &result, int64_t first,
+                                   int64_t count, int64_t quad);
 
   RegionContext &context;
   LinearRegion &parts;

@@ -148,8 +148,12 @@ void QuantizedStore::storeShared(ArrayRef<SharedQuad> quads, int64_t numSlots) {
   auto typeFor = [&](Type element) -> Type {
     return numRows == 1 ? element : VectorType::get(4, element);
   };
-  Value magnitudes = b.workgroupMemory(numSlots, typeFor(b.getF32Type()));
-  Value codeSums = b.workgroupMemory(numSlots, typeFor(b.getI32Type()));
+  if (!magnitudes) {
+    magnitudes = b.workgroupMemory(numSlots, typeFor(b.getF32Type()));
+    codeSums = b.workgroupMemory(numSlots, typeFor(b.getI32Type()));
+  }
+  // What an earlier call put here has been read: magnitudes before its second
+  // barrier, sums before the next one.
   for (const SharedQuad &quad : quads) {
     SmallVector<Value> rows;
     for (Value value : quad.values)

@@ -69,7 +69,7 @@ public:
   /// Quads with their blocks' own scales. Every invocation of the workgroup
   /// must arrive here, with as many quads of as many rows as the others, each
   /// of its own slot below `numSlots`. Takes two numbers of workgroup memory a
-  /// slot and row.
+  /// slot and row, once for all calls; those must agree in slots and rows.
   void storeShared(ArrayRef<SharedQuad> quads, int64_t numSlots);
 
 private:
@@ -83,6 +83,8 @@ private:
   KernelUnit &unit;
   KernelBuilder &b;
   QuantizedResult result;
+  /// Workgroup memory of storeShared.
+  Value magnitudes, codeSums;
 };
 
 } // namespace llmc::codegen
