@@ -78,18 +78,31 @@ double costMicroseconds(const CostProblem &problem, const Candidate &candidate,
   return more + kNoOverlap * less;
 }
 
+/// The least occupancy that another tile may have instead of Strategy's: a GEMV
+/// streams, and hides its loads behind other invocations alone; a GEMM does
+/// with half of them.
+static int64_t leastOccupancy(const Candidate &chosen) {
+  constexpr int64_t kHalf = 50;
+  if (!chosen.figures || !chosen.figures->staysInRegisters())
+    return 0;
+  int64_t occupancy = chosen.figures->occupancyPercent;
+  return chosen.tile.isGemv ? occupancy : std::min(kHalf, occupancy);
+}
+
 size_t selectCandidate(const CostProblem &problem,
                        const std::vector<Candidate> &candidates,
                        const description::Target &device) {
   bool isMeasured =
       std::any_of(candidates.begin(), candidates.end(),
                   [](const Candidate &one) { return one.figures.has_value(); });
+  int64_t least = leastOccupancy(candidates.front());
   size_t best = 0;
   std::optional<double> leastCost;
   for (size_t i = 0; i < candidates.size(); ++i) {
     const Candidate &candidate = candidates[i];
     if (isMeasured &&
-        !(candidate.figures && candidate.figures->staysInRegisters()))
+        !(candidate.figures && candidate.figures->staysInRegisters() &&
+          candidate.figures->occupancyPercent >= least))
       continue;
     double cost = costMicroseconds(problem, candidate, device);
     // The first has to be beaten clearly; others, by anything.

@@ -57,7 +57,8 @@ double costMicroseconds(const CostProblem &problem, const Candidate &candidate,
                         const description::Target &device);
 
 /// Index of the best candidate. The first is Strategy's choice and stays
-/// unless it spills or another that doesn't costs at least 2 % less. Where some
+/// unless it spills or another that doesn't costs at least 2 % less. Another
+/// may not have less occupancy; for a GEMM, half is enough. Where some
 /// candidates have figures, only those are compared. `candidates` is not empty.
 size_t selectCandidate(const CostProblem &problem,
                        const std::vector<Candidate> &candidates,

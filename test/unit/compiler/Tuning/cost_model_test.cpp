@@ -128,6 +128,22 @@ TEST(Selection, DiscardsWhatSpills) {
             2u);
 }
 
+TEST(Selection, GivesUpNoOccupancyThatHidesLoads) {
+  // Fewer instructions do not make up for half of the invocations of a GEMV …
+  EXPECT_EQ(selectCandidate(
+                problem(1),
+                {candidate(true, 1, 1, 32, 20), candidate(true, 1, 1, 64, 2)},
+                device()),
+            0u);
+  // … but for those of a GEMM, of which half suffice, and no fewer.
+  EXPECT_EQ(selectCandidate(problem(512),
+                            {candidate(false, 4, 4, 32, 20),
+                             candidate(false, 4, 4, 64, 2),
+                             candidate(false, 4, 4, 100, 0.1)},
+                            device()),
+            1u);
+}
+
 TEST(Selection, ComparesOnlyMeasuredOnesWhereThereAreAny) {
   Candidate unknown = candidate(false, 8, 4, 32, 0.1);
   unknown.figures.reset();
