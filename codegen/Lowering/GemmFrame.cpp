@@ -83,9 +83,13 @@ Value GemmFrame::guardOf(int64_t quad, int64_t row) {
 void GemmFrame::mapLinears(ElementwiseEmitter &emitter, int64_t quad,
                            int64_t row) {
   int64_t number = quad * tileRows + row;
+  auto scaled = [&](Value result) {
+    return rowScales.empty() ? result : b.mul(result, b.splat(rowScales[row]));
+  };
   for (auto [linear, memory] : llvm::zip(parts.linears, waiting))
-    emitter.map(linear.getResult(), b.load(memory, waitingPlace(number)));
-  emitter.map(parts.linears.back().getResult(), lastResults[number]);
+    emitter.map(linear.getResult(),
+                scaled(b.load(memory, waitingPlace(number))));
+  emitter.map(parts.linears.back().getResult(), scaled(lastResults[number]));
 }
 
 LogicalResult GemmFrame::storeFloats() {

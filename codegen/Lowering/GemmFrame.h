@@ -67,6 +67,11 @@ public:
   /// [quad][row of the tile]. All but the last linear's wait in workgroup
   /// memory, each for its own invocation, so that they take no registers.
   void addResults(ArrayRef<Value> results);
+  /// Scalars, one for each row of the tile, that multiply all linears' results
+  /// when they are stored.
+  void setRowScales(ArrayRef<Value> scales) {
+    rowScales.assign(scales.begin(), scales.end());
+  }
   /// Computes and stores the region's results, then ends the kernel.
   LogicalResult storeAndFinish();
 
@@ -88,7 +93,7 @@ private:
   Value firstRow, firstQuad, clampedQuad, hasRows;
   /// Workgroup memory of each linear but the last.
   SmallVector<Value> waiting;
-  SmallVector<Value> lastResults;
+  SmallVector<Value> lastResults, rowScales;
 };
 
 /// The kernel for quantized activations (LowerGemmInt8.cpp).

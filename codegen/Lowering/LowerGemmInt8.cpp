@@ -50,6 +50,7 @@ private:
   Sums dotsOfGroup(Value group);
   Sums addGroup(Value group, ValueRange carried);
   SmallVector<Value> resultsOf(const Sums &total);
+  SmallVector<Value> scalesOfRows();
 
   RegionContext &context;
   LinearRegion &parts;
@@ -208,24 +209,28 @@ GemmInt8Kernel::Sums GemmInt8Kernel::addGroup(Value group, ValueRange carried) {
   return next;
 }
 
-/// Vectors of four columns, ordered [quad][row], with the rows' scales where
-/// they were not applied before.
+/// Vectors of four columns, ordered [quad][row].
 SmallVector<Value> GemmInt8Kernel::resultsOf(const Sums &total) {
-  SmallVector<Value> rowScales, results;
-  if (rowCursors && !sums)
-    rowScales = loadRowTiles(scales, *rowCursors, rowCursors->start());
+  SmallVector<Value> results;
   for (int64_t quad = 0; quad < frame.tileQuads; ++quad)
     for (int64_t row = 0; row < frame.tileRows; ++row) {
       SmallVector<Value> lanes;
       for (int64_t lane = 0; lane < 4; ++lane)
         lanes.push_back(total[indexOf(quad, lane, row)]);
-      Value result = b.vector(lanes);
-      if (!rowScales.empty())
-        result = b.mul(result, b.splat(b.extract(rowScales[row / kTileOfRows],
-                                                 row % kTileOfRows)));
-      results.push_back(result);
+      results.push_back(b.vector(lanes));
     }
   return results;
+}
+
+/// The scales of whole rows where they were not applied before.
+SmallVector<Value> GemmInt8Kernel::scalesOfRows() {
+  SmallVector<Value> rowScales;
+  if (!rowCursors || sums)
+    return rowScales;
+  for (Value tile : loadRowTiles(scales, *rowCursors, rowCursors->start()))
+    for (int64_t row = 0; row < kTileOfRows; ++row)
+      rowScales.push_back(b.extract(tile, row));
+  return rowScales;
 }
 
 LogicalResult GemmInt8Kernel::emit() {
@@ -243,6 +248,7 @@ LogicalResult GemmInt8Kernel::emit() {
                            });
     frame.addResults(resultsOf(total));
   }
+  frame.setRowScales(scalesOfRows());
   return frame.storeAndFinish();
 }
 

@@ -20,6 +20,7 @@ FamilyStrategy getBifrostStrategy(target::DeviceAttr device) {
   gemv.maxRows = 1;
   strategy.gemm.decode = "bytes";
   strategy.gemm.maxSums = 16;
+  strategy.gemm.spareRegisters = 2;
   return strategy;
 }
 

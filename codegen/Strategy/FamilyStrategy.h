@@ -42,6 +42,9 @@ struct GemmStrategy {
   int64_t maxSums = 32;
   /// k in the body of the innermost loop, for each type of the input.
   int64_t floatStep = 8, int8Step = 8;
+  /// Registers that a tile leaves of the most there are: where the estimate is
+  /// close to the cap, kernels spill.
+  int64_t spareRegisters = 0;
   /// Whether the compiler uses registers up to the next step of occupancy
   /// rather than as few as it can.
   bool fillsOccupancyStep = false;

@@ -3,11 +3,11 @@
 // The register model of the GEMM kernels and the choice of their tile.
 //
 // Linears of one region are computed one after the other, so that the registers
-// are those of one. In the inner loop these are alive per invocation: the sums
-// (with quantized activations also the integer sums of a group); the 16-byte
-// unit of codes of each quad and its scales, offsets and high bits; four
-// decoded weights; a vector of the input for each row, or for four rows of
-// quantized activations; and addresses.
+// are those of one and a few for what waits. In the inner loop these are alive
+// per invocation: the sums (with quantized activations also the integer sums of
+// a group); the 16-byte unit of codes of each quad and its scales, offsets and
+// high bits; four decoded weights; a vector of the input for each row, or for
+// four rows of quantized activations; and addresses.
 
 #include "codegen/Strategy/LinearTile.h"
 
@@ -69,11 +69,12 @@ int64_t fillOccupancyStep(int64_t registers, const DeviceLimits &device) {
 int64_t gemmRegisters(const LinearShape &shape, const LinearTile &tile,
                       const DeviceLimits &device,
                       const GemmStrategy &strategy) {
-  constexpr int64_t kDecoded = 4, kAddresses = 12;
+  constexpr int64_t kDecoded = 4, kAddresses = 12, kWaiting = 4;
   int64_t quads = tile.columns / 4;
   bool isScaled = scaleGroupColumns(shape.format) != 0;
   int64_t registers = tile.accumulators + 4 * quads +
-                      highWords(shape.format) * quads + kAddresses;
+                      highWords(shape.format) * quads + kAddresses +
+                      kWaiting * (shape.numLinears - 1);
   if (shape.isInt8) {
     registers += tile.accumulators + tile.rows + 4 * quads + kDecoded;
   } else {
@@ -115,9 +116,10 @@ std::optional<LinearTile> selectGemm(const LinearShape &shape,
       // Sums of all linears but the last wait in workgroup memory.
       int64_t waitingBytes =
           4 * tile.accumulators * (shape.numLinears - 1) * lanesX * lanesY;
-      bool fits = tile.accumulators <= strategy.maxSums &&
-                  tile.registers <= device.registersMax &&
-                  waitingBytes <= device.workgroupMemoryBytes;
+      bool fits =
+          tile.accumulators <= strategy.maxSums &&
+          tile.registers + strategy.spareRegisters <= device.registersMax &&
+          waitingBytes <= device.workgroupMemoryBytes;
       if (best && !fits)
         continue;
       int64_t groups = ceilDiv(shape.N, lanesX * tile.columns) *

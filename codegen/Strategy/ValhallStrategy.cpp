@@ -25,6 +25,7 @@ FamilyStrategy getValhallStrategy(target::DeviceAttr device) {
   gemv.maxRows = 1;
   strategy.gemm.decode = "bytes";
   strategy.gemm.maxSums = 16;
+  strategy.gemm.spareRegisters = 2;
   strategy.gemm.int8Step = 32;
   return strategy;
 }

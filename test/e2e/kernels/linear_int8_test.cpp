@@ -157,7 +157,7 @@ class EncodedQuantizedLinearTest
       public testing::WithParamInterface<const char *> {};
 
 TEST_P(EncodedQuantizedLinearTest, matchesSumsOverTheCodes) {
-  for (const char *target : {"lavapipe", "adreno-840"})
+  for (const char *target : {"lavapipe", "adreno-840", "mali-g610"})
     for (int group : {0, 32}) {
       check(target, makeRandomWeight(GetParam(), 136, 256, 2), 32, 32, group);
       check(target, makeRandomWeight(GetParam(), 20, 768, 3), 45, 13, group);
@@ -167,7 +167,7 @@ TEST_P(EncodedQuantizedLinearTest, matchesSumsOverTheCodes) {
 TEST_P(EncodedQuantizedLinearTest, gateAndUp) {
   TestWeight gate = makeRandomWeight(GetParam(), 72, 256, 12),
              up = makeRandomWeight(GetParam(), 72, 256, 13);
-  for (const char *target : {"lavapipe", "adreno-840"})
+  for (const char *target : {"lavapipe", "adreno-840", "mali-g610"})
     for (int group : {0, 32}) {
       SCOPED_TRACE(target);
       QuantizedInput input =
