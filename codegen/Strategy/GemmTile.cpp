@@ -86,6 +86,10 @@ int64_t gemmRegisters(const LinearShape &shape, const LinearTile &tile,
     registers += 4 * tile.rows + (isScaled ? kDecoded : 0) +
                  4 * quads * (isScaled + hasOffset);
   }
+  // A compiler that has registers to fill loads the step's units at once where
+  // there is little else to do with them.
+  if (strategy.fillsOccupancyStep && !isScaled)
+    registers += 4 * quads * (tile.kStep / columnsPerUnit(shape.format) - 1);
   return strategy.fillsOccupancyStep ? fillOccupancyStep(registers, device)
                                      : registers;
 }

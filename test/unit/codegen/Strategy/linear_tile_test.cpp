@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace llmc::codegen {
 namespace {
@@ -173,6 +174,97 @@ TEST(LinearTile, waitingSumsFitWorkgroupMemory) {
   ASSERT_TRUE(tile);
   EXPECT_LE(tile->accumulators * 4 * tile->workgroup[0] * tile->workgroup[1],
             4096);
+}
+
+/// What the drivers' compilers take (Mesa 26.2.6) for kernels of 2048x2048
+/// weights and 128 rows.
+struct MeasuredGemm {
+  WeightFormat format;
+  bool isInt8;
+  int64_t numLinears, rows, kStep, registers;
+};
+
+void expectEstimates(const std::vector<MeasuredGemm> &kernels,
+                     const DeviceLimits &limits, const GemmStrategy &strategy) {
+  for (const MeasuredGemm &kernel : kernels) {
+    LinearShape linear = shape(kernel.format, 128, kernel.numLinears);
+    linear.isInt8 = kernel.isInt8;
+    LinearTile tile{false,           {16, 4, 1}, kernel.rows, 4, kernel.kStep,
+                    4 * kernel.rows, 0};
+    auto estimate =
+        static_cast<double>(gemmRegisters(linear, tile, limits, strategy));
+    EXPECT_NEAR(estimate, static_cast<double>(kernel.registers),
+                static_cast<double>(kernel.registers) / 4)
+        << formatName(kernel.format) << ", " << kernel.numLinears
+        << " linears, " << kernel.rows << " rows, int8 " << kernel.isInt8;
+  }
+}
+
+TEST(GemmRegisters, maliG610) {
+  using Format = WeightFormat;
+  GemmStrategy strategy;
+  strategy.decode = "bytes";
+  expectEstimates({{Format::Q4_0, false, 1, 4, 8, 58},
+                   {Format::Q4_0, false, 2, 4, 8, 64},
+                   {Format::Q8_0, false, 1, 4, 8, 53},
+                   {Format::Q8_0, false, 2, 4, 8, 59},
+                   {Format::F16, false, 1, 4, 8, 47},
+                   {Format::F16, false, 2, 4, 8, 55},
+                   {Format::Q4_K, false, 1, 4, 8, 60},
+                   {Format::Q4_K, false, 2, 2, 8, 49},
+                   {Format::Q5_K, false, 1, 2, 8, 53},
+                   {Format::Q5_K, false, 2, 2, 8, 57},
+                   {Format::Q6_K, false, 1, 4, 8, 64},
+                   {Format::Q6_K, false, 2, 2, 8, 53},
+                   {Format::Q4_0, true, 1, 4, 32, 57},
+                   {Format::Q4_0, true, 2, 4, 32, 62},
+                   {Format::Q8_0, true, 1, 4, 32, 57},
+                   {Format::Q4_K, true, 1, 4, 32, 58},
+                   {Format::Q4_K, true, 2, 4, 32, 62},
+                   {Format::Q5_K, true, 1, 4, 8, 62},
+                   {Format::Q6_K, true, 1, 4, 8, 63}},
+                  device(32, 64), strategy);
+}
+
+TEST(GemmRegisters, maliG76) {
+  using Format = WeightFormat;
+  GemmStrategy strategy;
+  strategy.decode = "bytes";
+  expectEstimates({{Format::Q4_0, false, 1, 4, 8, 57},
+                   {Format::Q4_0, false, 2, 4, 8, 61},
+                   {Format::Q8_0, false, 1, 4, 8, 59},
+                   {Format::Q8_0, false, 2, 4, 8, 64},
+                   {Format::F16, false, 1, 4, 8, 56},
+                   {Format::F16, false, 2, 4, 8, 60},
+                   {Format::Q4_K, false, 1, 4, 8, 59},
+                   {Format::Q4_K, false, 2, 2, 8, 50},
+                   {Format::Q5_K, false, 1, 2, 8, 53},
+                   {Format::Q5_K, false, 2, 2, 8, 58},
+                   {Format::Q6_K, false, 1, 4, 8, 62},
+                   {Format::Q6_K, false, 2, 2, 8, 54}},
+                  device(32, 64), strategy);
+}
+
+/// Its compiler counts vectors of four registers.
+TEST(GemmRegisters, adreno840) {
+  using Format = WeightFormat;
+  GemmStrategy strategy;
+  strategy.fillsOccupancyStep = true;
+  expectEstimates({{Format::Q4_0, false, 1, 8, 8, 100},
+                   {Format::Q4_0, false, 2, 8, 8, 128},
+                   {Format::Q8_0, false, 2, 8, 8, 128},
+                   {Format::F16, false, 1, 8, 8, 100},
+                   {Format::F16, false, 2, 8, 8, 128},
+                   {Format::Q4_K, false, 2, 8, 8, 128},
+                   {Format::Q5_K, false, 2, 8, 8, 128},
+                   {Format::Q6_K, false, 2, 8, 8, 128},
+                   {Format::Q4_0, true, 1, 8, 8, 100},
+                   {Format::Q8_0, true, 1, 8, 8, 100},
+                   {Format::Q4_K, true, 1, 8, 8, 128},
+                   {Format::Q4_K, true, 2, 8, 8, 128},
+                   {Format::Q5_K, true, 2, 8, 8, 128},
+                   {Format::Q6_K, true, 1, 8, 8, 128}},
+                  device(64, 192), strategy);
 }
 
 } // namespace
