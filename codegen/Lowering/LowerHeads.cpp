@@ -412,7 +412,11 @@ LogicalResult checkPart(RegionContext &context, Part &part,
 LogicalResult lowerHeads(RegionContext &context) {
   graph::RegionOp region = context.getRegion();
   SmallVector<Part> parts;
-  int64_t width = 4;
+  int64_t width = context.getConfig().getTile().front();
+  if (width != 1 && width != 2 && width != 4)
+    return region.emitOpError("of kind heads needs tile = [elements of a "
+                              "vector: 1, 2 or 4]; found ")
+           << width;
   for (unsigned number = 0; number < region.getNumResults(); ++number) {
     FailureOr<Part> part = readPart(context, number);
     if (failed(part))

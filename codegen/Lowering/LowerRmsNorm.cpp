@@ -75,7 +75,9 @@ FailureOr<Value> RmsNormKernel::sumOfSquares() {
                                       ValueRange{zero}, addSquares);
   if (!ok)
     return failure();
-  return sumOverWorkgroup(b, b.sumOfLanes(sums[0]), b.localId(), threads());
+  return sumOverWorkgroup(
+      b, b.sumOfLanes(sums[0]), b.localId(), threads(),
+      reductionSubgroup(context.getConfig(), context.getDevice(), threads()));
 }
 
 /// The norm at a quad of the row, and with it what follows it.

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention with an online softmax, for one row or many. A workgroup holds
-// `queries` (row, head) pairs of one KV head; `lanes` invocations share a
-// query. Per block of `keys` keys each computes some scores over the whole
-// head, gives them to the others as weights through workgroup memory, and adds
-// up its slice of the values.
+// Attention with an online softmax, for one row or many. `lanes` invocations
+// share some queries of one KV head. Per block of `keys` keys each computes
+// some scores over the whole head, gives them to the others as weights through
+// workgroup memory, and adds up its slice of the values: `valueLanes`
+// invocations share a value, and classes of as many take the keys in turn. A
+// key or value that was loaded serves all queries of the invocation.
 //
-// Keys that a query may not see are read as the last one it may, with weight 0:
-// whatever else the cache holds is never touched. Blocks are dealt to splits in
-// turn, so that a row's sums do not depend on how many rows run with it.
+// Keys beyond the last that any query of the invocation may see are read as
+// that one, with weight 0: whatever else the cache holds is never touched.
+// Blocks are dealt to splits in turn, so that a row's sums do not depend on how
+// many rows run with it.
 
+#include "codegen/Lowering/CachedRows.h"
 #include "codegen/Lowering/QuantizedStore.h"
+#include "codegen/Lowering/SdpaPlace.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -21,87 +25,11 @@ namespace llmc::codegen {
 
 namespace {
 
-/// Scores start from here, and hidden ones are lower still: finite, so that no
-/// device has to get infinities right.
-constexpr double kLowestScore = -1e38;
-constexpr double kHiddenScore = -3e38;
-
-/// Sizes of one attention, and the tile that Strategy chose.
-struct SdpaShape {
-  int64_t rows, heads, kvHeads, headDim;
-  /// Keys that there is memory for.
-  int64_t capacity;
-  int64_t queries, lanes, keys, splits, workgroup;
-
-  int64_t group() const { return heads / kvHeads; }
-  int64_t quads() const { return headDim / 4; }
-  int64_t quadsPerLane() const { return quads() / lanes; }
-  int64_t scoresPerLane() const { return keys / lanes; }
-  int64_t rowQuads() const { return heads * quads(); }
-  /// Quads of the partial sums before the quads {maximum, sum, 0, 0} begin.
-  int64_t partialQuads() const { return splits * rows * rowQuads(); }
-};
-
-/// Keys or values in memory: f32 or f16, in a state or in rows of an
-/// activation.
-class CachedRows {
-public:
-  CachedRows(KernelUnit &unit, const View &view, const SdpaShape &shape);
-
-  /// Quads that one load gives.
-  int64_t quadsPerLoad() const { return isHalf && loadsTwo ? 2 : 1; }
-  /// Loads from one key to the next.
-  int64_t loadsPerKey() const { return keyStride / quadsPerLoad(); }
-  /// Index of the first load of key 0 of a KV head.
-  Value firstLoad(Value kvHead);
-  /// quadsPerLoad() vectors of f32.
-  SmallVector<Value> load(Value index);
-
-private:
-  KernelUnit &unit;
-  bool isHalf, loadsTwo;
-  /// In quads.
-  int64_t offset, headStride, keyStride;
-  Value memref;
-};
-
-CachedRows::CachedRows(KernelUnit &unit, const View &view,
-                       const SdpaShape &shape)
-    : unit(unit) {
-  isHalf = view.stateType && view.stateType.getElementType().isF16();
-  loadsTwo = shape.quadsPerLane() % 2 == 0;
-  offset = view.stateType ? 0 : view.offset / 4;
-  keyStride = view.stateType ? shape.quads() : view.rowStride / 4;
-  headStride = view.stateType ? shape.capacity * shape.quads() : shape.quads();
-  KernelBuilder &b = unit.builder();
-  Type element = b.f32x4();
-  if (isHalf)
-    element = loadsTwo ? b.i32x4() : b.i32x2();
-  memref = unit.bind(view.slice, element, program::Access::Read);
-}
-
-Value CachedRows::firstLoad(Value kvHead) {
-  KernelBuilder &b = unit.builder();
-  return b.add(b.mul(kvHead, headStride / quadsPerLoad()),
-               offset / quadsPerLoad());
-}
-
-SmallVector<Value> CachedRows::load(Value index) {
-  KernelBuilder &b = unit.builder();
-  Value loaded = b.load(memref, index);
-  if (!isHalf)
-    return {loaded};
-  SmallVector<Value> quads;
-  for (int64_t quad = 0; quad < quadsPerLoad(); ++quad) {
-    SmallVector<Value> numbers;
-    for (int64_t word = 2 * quad; word < 2 * quad + 2; ++word) {
-      Value pair = b.unpackHalf2(b.extract(loaded, word));
-      numbers.append({b.extract(pair, 0), b.extract(pair, 1)});
-    }
-    quads.push_back(b.vector(numbers));
-  }
-  return quads;
-}
+/// tanh is 1 in f32 from there on; some devices overflow for larger arguments.
+constexpr double kTanhBound = 10.0;
+/// Lanes whose maxima are gone through one by one; those of more lanes take two
+/// steps.
+constexpr int64_t kMaxDirectLanes = 16;
 
 /// Where attention's rows go: one of the two or both.
 struct SdpaResult {
@@ -109,14 +37,16 @@ struct SdpaResult {
   std::optional<QuantizedResult> codes;
 };
 
-/// The running softmax of one invocation.
+/// The running softmax of one invocation. `maxima` and `sums` hold a number for
+/// each of its queries: a scalar for one, else a vector.
 struct Softmax {
-  Value maximum, sum;
-  /// Quads of the lane's slice of the values.
+  /// Of the scores that any lane has seen; of this lane's own weights.
+  Value maxima, sums;
+  /// Query by query, the quads of the lane's slice of the values.
   SmallVector<Value> accumulators;
 
   SmallVector<Value> pack() const {
-    SmallVector<Value> all = {maximum, sum};
+    SmallVector<Value> all = {maxima, sums};
     all.append(accumulators);
     return all;
   }
@@ -129,377 +59,406 @@ struct Softmax {
 class SdpaKernel {
 public:
   SdpaKernel(RegionContext &context, graph::SdpaOp sdpa, const SdpaShape &shape,
-             const View &query, const View &key, const View &value,
-             StepWord position)
-      : sdpa(sdpa), shape(shape),
-        unit(context, context.getConfig().getWorkgroup()),
-        keyRows(unit, key, shape), valueRows(unit, value, shape), query(query),
-        key(key), position(position) {}
+             const SdpaViews &views)
+      : sdpa(sdpa), shape(shape), views(views),
+        unit(context, context.getConfig().getWorkgroup()), b(unit.builder()),
+        keyRows(unit, views.key, shape, shape.quadsPerLane() % 2 == 0),
+        valueRows(unit, views.value, shape, shape.quadsPerLane() % 2 == 0),
+        place(unit, sdpa, shape, views) {}
 
   /// `result` takes the rows; `partials` what each split found, when there is
   /// more than one.
   void emit(const SdpaResult &result, Value partials);
 
 private:
-  void emitPlace();
-  Value emitNumKeys();
+  // One block of keys.
   Softmax emitBlock(Value firstKey, const Softmax &before);
   SmallVector<Value> emitScores(Value firstKey);
-  Softmax emitWeights(Value firstKey, ArrayRef<Value> scores,
-                      const Softmax &before);
+  Value finishScore(Value product, Value key, const SdpaQuery &query);
+  Value emitWeights(Value firstKey, ArrayRef<Value> scores, Softmax &softmax);
+  void rescale(Softmax &softmax, Value factors);
   Softmax emitValues(Value firstKey, const Softmax &before);
-  /// Calls `store` with each of the lane's accumulators and its quad in the
-  /// head.
+
+  // All blocks.
+  Softmax emitBlocks();
+
+  // Over the lanes of the queries.
+  using Combine = llvm::function_ref<Value(Value, Value)>;
+  Value overLanes(Value mine, Combine combine);
+  Value loadInOrder(Value memory, Value first, int64_t count, int64_t stride,
+                    Combine combine);
+  void addClasses(Softmax &softmax);
+
   void
-  forEachQuad(const Softmax &softmax,
+  forEachQuad(const Softmax &softmax, int64_t number,
               llvm::function_ref<void(Value accumulator, Value quad)> store);
   void storePartials(const Softmax &softmax, Value partials);
   void storeResult(const Softmax &softmax, const View &result);
   void storeCodes(const Softmax &softmax, const QuantizedResult &result);
 
+  // Numbers of all queries of an invocation.
+  Type perQueryType() {
+    return shape.perInvocation == 1
+               ? Type(b.getF32Type())
+               : VectorType::get(shape.perInvocation, b.getF32Type());
+  }
+  Value join(ArrayRef<Value> numbers) {
+    return numbers.size() == 1 ? numbers.front() : b.vector(numbers);
+  }
+  Value ofQuery(Value numbers, int64_t number) {
+    return shape.perInvocation == 1 ? numbers : b.extract(numbers, number);
+  }
+
   graph::SdpaOp sdpa;
   const SdpaShape &shape;
+  const SdpaViews &views;
   KernelUnit unit;
+  KernelBuilder &b;
   CachedRows keyRows, valueRows;
-  View query, key;
-  StepWord position;
+  SdpaPlace place;
 
-  /// The invocation's lane, query in the workgroup, row, head and KV head.
-  Value lane, slot, row, head, kvHead;
-  /// Index of the query's first quad; the last key that the query sees; keys
-  /// that the workgroup goes over.
-  Value queryQuad, lastKey, end;
-  /// Workgroup memory: [queries][lanes] and [queries][keys + 1].
-  Value maxima, weights;
+  /// Workgroup memory: numbers of all queries of an invocation, one a lane and
+  /// half of those for a second step; [keys + 1] weights a slot.
+  Value numbersOfLanes, numbersOfSteps, weights;
 };
 
-/// Who the invocation is.
-void SdpaKernel::emitPlace() {
-  KernelBuilder &b = unit.builder();
-  lane = b.rem(b.localId(), shape.lanes);
-  slot = b.div(b.localId(), shape.lanes);
-  kvHead = b.groupId(gpu::Dimension::y);
-  Value firstQuery = b.mul(b.groupId(gpu::Dimension::x), shape.queries);
-  Value number = b.add(firstQuery, slot);
-  row = b.div(number, shape.group());
-  head = b.add(b.mul(kvHead, shape.group()), b.rem(number, shape.group()));
-  // The last workgroup may hold more queries than there are rows to read.
-  Value readRow = b.min(row, b.index(shape.rows - 1));
-  queryQuad = b.add(b.mul(readRow, query.rowStride / 4),
-                    b.add(b.mul(head, shape.quads()), query.offset / 4));
+//===----------------------------------------------------------------------===//
+// One block of keys
+//===----------------------------------------------------------------------===//
 
-  Value numKeys = emitNumKeys(), numRows = unit.numRows(query.type);
-  Value lastOfAll =
-      b.min(b.sub(numKeys, b.index(1)), b.index(shape.capacity - 1));
-  Value groupEnd = numKeys;
-  lastKey = lastOfAll;
-  if (sdpa.getCausal()) {
-    Value start = b.toIndex(unit.stepWord(position));
-    lastKey = b.min(b.add(start, readRow), lastOfAll);
-    Value lastRow = b.div(b.add(firstQuery, shape.queries - 1), shape.group());
-    groupEnd = b.min(b.add(start, b.add(lastRow, 1)), numKeys);
-  }
-  Value hasRows = b.less(b.div(firstQuery, shape.group()), numRows);
-  end = b.select(hasRows, b.min(groupEnd, b.index(shape.capacity)), b.index(0));
-}
-
-/// Keys that are there: position + rows in a cache, else the rows of the
-/// tensor.
-Value SdpaKernel::emitNumKeys() {
-  KernelBuilder &b = unit.builder();
-  if (!key.stateType)
-    return unit.numRows(key.type);
-  return b.add(b.toIndex(unit.stepWord(position)), unit.numRows(query.type));
-}
-
-/// This lane's scores: keys firstKey + lane, firstKey + lane + lanes, …,
-/// unscaled.
+/// This lane's products of query and key: keys firstKey + lane, firstKey + lane
+/// + lanes, … for each of its queries; query by query.
 SmallVector<Value> SdpaKernel::emitScores(Value firstKey) {
-  KernelBuilder &b = unit.builder();
-  Value memref = unit.bind(query.slice, b.f32x4(), program::Access::Read);
+  Value memref = unit.bind(views.query.slice, b.f32x4(), program::Access::Read);
   int64_t perLoad = keyRows.quadsPerLoad();
-  Value first = keyRows.firstLoad(kvHead);
+  Value first = keyRows.firstLoad(place.kvHead);
   SmallVector<Value> starts;
   for (int64_t i = 0; i < shape.scoresPerLane(); ++i) {
-    Value seen = b.min(b.add(b.add(firstKey, lane), i * shape.lanes), lastKey);
+    Value seen = b.min(b.add(b.add(firstKey, place.lane), i * shape.lanes),
+                       place.lastKey);
     starts.push_back(b.add(first, b.mul(seen, keyRows.loadsPerKey())));
   }
   auto addProducts = [&](Value step, ValueRange carried) {
-    SmallVector<Value> scores(carried), queryQuads;
-    Value quad = b.add(queryQuad, b.mul(step, perLoad));
-    for (int64_t i = 0; i < perLoad; ++i)
-      queryQuads.push_back(b.load(memref, b.add(quad, i)));
-    for (auto [score, start] : llvm::zip_equal(scores, starts))
-      for (auto [q, k] :
-           llvm::zip_equal(queryQuads, keyRows.load(b.add(start, step))))
-        for (int64_t element = 0; element < 4; ++element)
-          score = b.fma(b.extract(q, element), b.extract(k, element), score);
+    SmallVector<Value> scores(carried);
+    SmallVector<SmallVector<Value>> keys;
+    for (Value start : starts)
+      keys.push_back(keyRows.load(b.add(start, step)));
+    for (int64_t number = 0; number < shape.perInvocation; ++number)
+      for (int64_t i = 0; i < perLoad; ++i) {
+        Value quad = b.add(place.queries[number].quad, b.mul(step, perLoad));
+        Value q = b.load(memref, b.add(quad, i));
+        for (int64_t j = 0; j < shape.scoresPerLane(); ++j) {
+          Value &score = scores[number * shape.scoresPerLane() + j];
+          for (int64_t element = 0; element < 4; ++element)
+            score = b.fma(b.extract(q, element), b.extract(keys[j][i], element),
+                          score);
+        }
+      }
     return scores;
   };
-  SmallVector<Value> zeros(shape.scoresPerLane(), b.f32(0.0));
+  SmallVector<Value> zeros(shape.perInvocation * shape.scoresPerLane(),
+                           b.f32(0.0));
   return b.forLoop(b.index(0), b.opaqueIndex(shape.quads() / perLoad),
                    b.index(1), zeros, addProducts);
 }
 
-/// Turns scores into weights in workgroup memory, and rescales what was summed
-/// before to the new maximum.
-Softmax SdpaKernel::emitWeights(Value firstKey, ArrayRef<Value> scores,
-                                const Softmax &before) {
-  KernelBuilder &b = unit.builder();
-  SmallVector<Value> scaled;
-  Value laneMaximum = b.f32(kLowestScore);
-  for (auto [i, score] : llvm::enumerate(scores)) {
-    Value number = b.add(b.add(firstKey, lane), i * shape.lanes);
-    Value isSeen = b.less(number, b.add(lastKey, 1));
-    scaled.push_back(
-        b.select(isSeen, b.mul(score, b.f32(sdpa.getScale().convertToFloat())),
-                 b.f32(kHiddenScore)));
-    laneMaximum = b.max(laneMaximum, scaled.back());
+/// Scale, cap, bias and what the query may not see.
+Value SdpaKernel::finishScore(Value product, Value key,
+                              const SdpaQuery &query) {
+  Value score = b.mul(product, b.f32(sdpa.getScale().convertToFloat()));
+  double cap = sdpa.getSoftCap().convertToFloat();
+  if (cap != 0) {
+    Value bounded =
+        b.max(b.min(b.mul(score, b.f32(1 / cap)), b.f32(kTanhBound)),
+              b.f32(-kTanhBound));
+    score = b.mul(b.tanh(bounded), b.f32(cap));
   }
-  Value firstMaximum = b.mul(slot, shape.lanes);
-  b.store(laneMaximum, maxima, b.add(firstMaximum, lane));
-  b.barrier();
-  Softmax after = before;
-  for (int64_t i = 0; i < shape.lanes; ++i)
-    after.maximum =
-        b.max(after.maximum, b.load(maxima, b.add(firstMaximum, i)));
-  Value firstWeight = b.add(b.mul(slot, shape.keys + 1), lane);
-  for (auto [i, score] : llvm::enumerate(scaled))
-    b.store(b.exp(b.sub(score, after.maximum)), weights,
-            b.add(firstWeight, i * shape.lanes));
-  b.barrier();
-  Value factor = b.exp(b.sub(before.maximum, after.maximum));
-  after.sum = b.mul(before.sum, factor);
-  for (Value &accumulator : after.accumulators)
-    accumulator = b.mul(accumulator, b.splat(factor));
-  return after;
+  if (views.bias) {
+    Value memref =
+        unit.bind(views.bias->slice, b.getF32Type(), program::Access::Read);
+    Value bias = b.load(memref, b.add(query.bias, b.min(key, place.lastKey)));
+    score = b.select(b.less(bias, b.f32(kLowestScore)), b.f32(kHiddenScore),
+                     b.add(score, bias));
+  }
+  Value isSeen = b.less(key, query.end);
+  if (query.begin)
+    isSeen = b.logicalAnd(isSeen, b.less(query.begin, b.add(key, 1)));
+  return b.select(isSeen, score, b.f32(kHiddenScore));
 }
 
-/// Adds weight * value over the block to the lane's slice.
+/// Turns scores into weights in workgroup memory and brings maxima and sums up
+/// to date. Gives the factors, one a query, that sums of values shrink by.
+Value SdpaKernel::emitWeights(Value firstKey, ArrayRef<Value> scores,
+                              Softmax &softmax) {
+  SmallVector<Value> laneMaxima;
+  SmallVector<SmallVector<Value>> finished;
+  for (auto [number, query] : llvm::enumerate(place.queries)) {
+    Value maximum = b.f32(kLowestScore);
+    SmallVector<Value> &own = finished.emplace_back();
+    for (int64_t i = 0; i < shape.scoresPerLane(); ++i) {
+      Value key = b.add(b.add(firstKey, place.lane), i * shape.lanes);
+      own.push_back(finishScore(
+          scores[static_cast<int64_t>(number) * shape.scoresPerLane() + i], key,
+          query));
+      maximum = b.max(maximum, own.back());
+    }
+    laneMaxima.push_back(maximum);
+  }
+  auto larger = [&](Value lhs, Value rhs) { return b.max(lhs, rhs); };
+  Value ofBlock = overLanes(join(laneMaxima), larger);
+  Value before = softmax.maxima;
+  softmax.maxima = b.max(before, ofBlock);
+  Value factors = b.exp(b.sub(before, softmax.maxima));
+  softmax.sums = b.mul(softmax.sums, factors);
+  Value firstWeight = b.add(b.mul(place.slot, shape.keys + 1), place.lane);
+  for (int64_t i = 0; i < shape.scoresPerLane(); ++i) {
+    SmallVector<Value> own;
+    for (ArrayRef<Value> ofOne : finished)
+      own.push_back(ofOne[i]);
+    Value weight = b.exp(b.sub(join(own), softmax.maxima));
+    softmax.sums = b.add(softmax.sums, weight);
+    b.store(weight, weights, b.add(firstWeight, i * shape.lanes));
+  }
+  b.barrier();
+  return factors;
+}
+
+void SdpaKernel::rescale(Softmax &softmax, Value factors) {
+  for (auto [i, accumulator] : llvm::enumerate(softmax.accumulators)) {
+    int64_t number = static_cast<int64_t>(i) / shape.quadsPerLane();
+    accumulator = b.mul(accumulator, b.splat(ofQuery(factors, number)));
+  }
+}
+
+/// Adds weight * value to the lane's slices, over the keys of its class.
 Softmax SdpaKernel::emitValues(Value firstKey, const Softmax &before) {
-  KernelBuilder &b = unit.builder();
-  int64_t perLoad = valueRows.quadsPerLoad();
+  int64_t perLoad = valueRows.quadsPerLoad(), numClasses = shape.classes();
+  int64_t keysOfClass = shape.keys / numClasses;
   int64_t unroll =
       std::clamp<int64_t>(unit.getContext().getDevice().getMaxUnroll(), 1, 4);
-  while (shape.keys % unroll != 0)
+  while (keysOfClass % unroll != 0)
     --unroll;
-  Value first = b.add(valueRows.firstLoad(kvHead), lane);
-  Value lastLoad = b.add(first, b.mul(lastKey, valueRows.loadsPerKey()));
+  Value valueLane =
+      numClasses == 1 ? place.lane : b.rem(place.lane, shape.valueLanes);
+  Value first = b.add(valueRows.firstLoad(place.kvHead), valueLane);
+  Value lastLoad = b.add(first, b.mul(place.lastKey, valueRows.loadsPerKey()));
+  Value firstWeight = b.mul(place.slot, shape.keys + 1);
+  if (numClasses != 1) {
+    Value number = b.div(place.lane, shape.valueLanes);
+    firstKey = b.add(firstKey, number);
+    firstWeight = b.add(firstWeight, number);
+  }
   Value start =
       b.min(b.add(first, b.mul(firstKey, valueRows.loadsPerKey())), lastLoad);
-  Value firstWeight = b.mul(slot, shape.keys + 1);
 
-  SmallVector<Value> carried = before.pack();
-  carried.push_back(start);
-  auto addKeys = [&](Value keyInBlock, ValueRange values) {
-    Softmax softmax = Softmax::unpack(values.drop_back());
-    Value place = values.back();
-    for (int64_t i = 0; i < unroll; ++i) {
-      Value weight = b.load(weights, b.add(b.add(firstWeight, keyInBlock), i));
-      softmax.sum = b.add(softmax.sum, weight);
-      for (int64_t load = 0; load < shape.quadsPerLane() / perLoad; ++load)
-        for (auto [j, quad] : llvm::enumerate(
-                 valueRows.load(b.add(place, load * shape.lanes)))) {
-          Value &accumulator = softmax.accumulators[load * perLoad + j];
-          accumulator = b.fma(b.splat(weight), quad, accumulator);
-        }
-      place = b.min(b.add(place, valueRows.loadsPerKey()), lastLoad);
+  SmallVector<Value> carried = before.accumulators;
+  carried.append({start, firstWeight});
+  auto addKeys = [&](Value, ValueRange values) {
+    SmallVector<Value> sums(values.drop_back(2));
+    Value load = values[sums.size()], weightPlace = values.back();
+    for (int64_t key = 0; key < unroll; ++key) {
+      Value weight = b.load(weights, b.add(weightPlace, key * numClasses));
+      for (int64_t i = 0; i < shape.quadsPerLane() / perLoad; ++i)
+        for (auto [j, quad] :
+             llvm::enumerate(valueRows.load(b.add(load, i * shape.valueLanes))))
+          for (int64_t number = 0; number < shape.perInvocation; ++number) {
+            Value &sum = sums[number * shape.quadsPerLane() + i * perLoad +
+                              static_cast<int64_t>(j)];
+            sum = b.fma(b.splat(ofQuery(weight, number)), quad, sum);
+          }
+      load = b.min(b.add(load, numClasses * valueRows.loadsPerKey()), lastLoad);
     }
-    SmallVector<Value> next = softmax.pack();
-    next.push_back(place);
-    return next;
+    sums.append({load, b.add(weightPlace, unroll * numClasses)});
+    return sums;
   };
-  SmallVector<Value> results = b.forLoop(b.index(0), b.opaqueIndex(shape.keys),
+  SmallVector<Value> results = b.forLoop(b.index(0), b.opaqueIndex(keysOfClass),
                                          b.index(unroll), carried, addKeys);
-  return Softmax::unpack(ValueRange(results).drop_back());
+  results.pop_back_n(2);
+  return {before.maxima, before.sums, results};
 }
 
 Softmax SdpaKernel::emitBlock(Value firstKey, const Softmax &before) {
-  return emitValues(firstKey,
-                    emitWeights(firstKey, emitScores(firstKey), before));
+  Softmax softmax = before;
+  SmallVector<Value> scores = emitScores(firstKey);
+  Value factors = emitWeights(firstKey, scores, softmax);
+  rescale(softmax, factors);
+  return emitValues(firstKey, softmax);
 }
 
-void SdpaKernel::forEachQuad(const Softmax &softmax,
-                             llvm::function_ref<void(Value, Value)> store) {
-  KernelBuilder &b = unit.builder();
-  int64_t perLoad = valueRows.quadsPerLoad();
-  for (auto [i, accumulator] : llvm::enumerate(softmax.accumulators)) {
-    int64_t number = static_cast<int64_t>(i);
-    Value load = b.add(lane, number / perLoad * shape.lanes);
-    store(accumulator, b.add(b.mul(load, perLoad), number % perLoad));
+/// Goes over the workgroup's blocks.
+Softmax SdpaKernel::emitBlocks() {
+  SmallVector<Value> zeros(shape.perInvocation * shape.quadsPerLane(),
+                           b.constant(b.f32x4(), 0.0));
+  Softmax start = {b.constant(perQueryType(), kLowestScore),
+                   b.constant(perQueryType(), 0.0), zeros};
+  auto addBlock = [&](Value firstKey, ValueRange carried) {
+    return emitBlock(firstKey, Softmax::unpack(carried)).pack();
+  };
+  SmallVector<Value> sums =
+      b.forLoop(place.firstBlock(), place.end,
+                b.index(shape.splits * shape.keys), start.pack(), addBlock);
+  return Softmax::unpack(sums);
+}
+
+//===----------------------------------------------------------------------===//
+// Over the lanes of the queries
+//===----------------------------------------------------------------------===//
+
+Value SdpaKernel::loadInOrder(Value memory, Value first, int64_t count,
+                              int64_t stride, Combine combine) {
+  Value all = b.load(memory, first);
+  for (int64_t i = 1; i < count; ++i)
+    all = combine(all, b.load(memory, b.add(first, i * stride)));
+  return all;
+}
+
+/// What all lanes of the queries have, combined; every invocation arrives here.
+/// Between two calls there must be a barrier after the last load.
+Value SdpaKernel::overLanes(Value mine, Combine combine) {
+  Value firstLane = b.mul(place.slot, shape.lanes);
+  b.store(mine, numbersOfLanes, b.add(firstLane, place.lane));
+  b.barrier();
+  if (shape.lanes <= kMaxDirectLanes)
+    return loadInOrder(numbersOfLanes, firstLane, shape.lanes, 1, combine);
+  // As many lanes as the largest factor not above the root take their share.
+  int64_t numSteps = 1;
+  for (int64_t factor = 1; factor * factor <= shape.lanes; ++factor)
+    if (shape.lanes % factor == 0)
+      numSteps = factor;
+  Value firstStep = b.mul(place.slot, numSteps);
+  b.ifThen(b.less(place.lane, b.index(numSteps)), [&] {
+    Value share = loadInOrder(numbersOfLanes, b.add(firstLane, place.lane),
+                              shape.lanes / numSteps, numSteps, combine);
+    b.store(share, numbersOfSteps, b.add(firstStep, place.lane));
+  });
+  b.barrier();
+  return loadInOrder(numbersOfSteps, firstStep, numSteps, 1, combine);
+}
+
+/// Gives the first class what all classes have summed.
+void SdpaKernel::addClasses(Softmax &softmax) {
+  if (shape.classes() == 1)
+    return;
+  Value sums = b.workgroupMemory(shape.workgroup, b.f32x4());
+  for (Value &accumulator : softmax.accumulators) {
+    b.store(accumulator, sums, b.localId());
+    b.barrier();
+    // Other classes compute something that is not used.
+    Value first = b.add(b.mul(place.slot, shape.lanes),
+                        b.rem(place.lane, shape.valueLanes));
+    accumulator =
+        loadInOrder(sums, first, shape.classes(), shape.valueLanes,
+                    [&](Value lhs, Value rhs) { return b.add(lhs, rhs); });
+    b.barrier();
   }
 }
 
-/// Partial sums: [splits][rows][heads] quads of the head, then one quad
-/// {maximum, sum, 0, 0} for each.
-void SdpaKernel::storePartials(const Softmax &softmax, Value partials) {
-  KernelBuilder &b = unit.builder();
-  Value memref = unit.bind(partials, b.f32x4(), program::Access::Write);
-  Value splitRow = b.add(b.mul(b.groupId(gpu::Dimension::z), shape.rows), row);
-  Value number = b.add(b.mul(splitRow, shape.heads), head);
-  forEachQuad(softmax, [&](Value accumulator, Value quad) {
-    b.store(accumulator, memref, b.add(b.mul(number, shape.quads()), quad));
-  });
-  b.ifThen(b.equal(lane, b.index(0)), [&] {
-    Value zero = b.f32(0.0);
-    b.store(b.vector({softmax.maximum, softmax.sum, zero, zero}), memref,
-            b.add(number, shape.partialQuads()));
-  });
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+/// Calls `store` with each of the lane's accumulators of a query, and its quad
+/// in the head.
+void SdpaKernel::forEachQuad(const Softmax &softmax, int64_t number,
+                             llvm::function_ref<void(Value, Value)> store) {
+  int64_t perLoad = valueRows.quadsPerLoad();
+  for (int64_t i = 0; i < shape.quadsPerLane(); ++i) {
+    Value load = b.add(place.lane, i / perLoad * shape.valueLanes);
+    store(softmax.accumulators[number * shape.quadsPerLane() + i],
+          b.add(b.mul(load, perLoad), i % perLoad));
+  }
 }
 
-/// 1 / sum, or 0 for a query that saw no key.
-Value inverseSum(KernelBuilder &b, Value sum) {
-  Value isPositive = b.less(b.f32(0.0), sum);
-  return b.select(isPositive,
-                  b.div(b.f32(1.0), b.select(isPositive, sum, b.f32(1.0))),
-                  b.f32(0.0));
+void SdpaKernel::storePartials(const Softmax &softmax, Value partials) {
+  Value memref = unit.bind(partials, b.f32x4(), program::Access::Write);
+  for (int64_t number = 0; number < shape.perInvocation; ++number) {
+    const SdpaQuery &query = place.queries[number];
+    Value splitRow =
+        b.add(b.mul(b.groupId(gpu::Dimension::z), shape.rows), query.row);
+    Value partial = b.add(b.mul(splitRow, shape.heads), query.head);
+    b.ifThen(b.less(query.row, b.index(shape.rows)), [&] {
+      forEachQuad(softmax, number, [&](Value accumulator, Value quad) {
+        b.store(accumulator, memref,
+                b.add(b.mul(partial, shape.quads()), quad));
+      });
+      b.ifThen(b.equal(place.lane, b.index(0)), [&] {
+        Value zero = b.f32(0.0);
+        b.store(b.vector({ofQuery(softmax.maxima, number),
+                          ofQuery(softmax.sums, number), zero, zero}),
+                memref, b.add(partial, shape.partialQuads()));
+      });
+    });
+  }
 }
 
 void SdpaKernel::storeResult(const Softmax &softmax, const View &result) {
-  KernelBuilder &b = unit.builder();
   Value memref = unit.bind(result.slice, b.f32x4(), program::Access::Write);
-  Value inverse = b.splat(inverseSum(b, softmax.sum));
-  Value firstQuad = b.add(b.mul(row, result.rowStride / 4),
-                          b.add(b.mul(head, shape.quads()), result.offset / 4));
-  forEachQuad(softmax, [&](Value accumulator, Value quad) {
-    b.store(b.mul(accumulator, inverse), memref, b.add(firstQuad, quad));
-  });
+  for (int64_t number = 0; number < shape.perInvocation; ++number) {
+    const SdpaQuery &query = place.queries[number];
+    b.ifThen(b.less(query.row, b.index(shape.rows)), [&] {
+      Value inverse = b.splat(inverseSum(b, ofQuery(softmax.sums, number)));
+      Value firstQuad =
+          b.add(b.mul(query.row, result.rowStride / 4),
+                b.add(b.mul(query.head, shape.quads()), result.offset / 4));
+      forEachQuad(softmax, number, [&](Value accumulator, Value quad) {
+        b.store(b.mul(accumulator, inverse), memref, b.add(firstQuad, quad));
+      });
+    });
+  }
 }
 
 /// The quads of a head, 32 columns and more, are spread over a query's lanes.
 void SdpaKernel::storeCodes(const Softmax &softmax,
                             const QuantizedResult &result) {
-  KernelBuilder &b = unit.builder();
-  Value inverse = b.splat(inverseSum(b, softmax.sum));
-  Value stores = b.less(row, b.index(shape.rows));
-  Value firstQuad = b.mul(head, shape.quads()),
-        firstSlot = b.mul(slot, shape.quads());
   SmallVector<SharedQuad> quads;
-  forEachQuad(softmax, [&](Value accumulator, Value quad) {
-    quads.push_back({{b.mul(accumulator, inverse)},
-                     row,
-                     b.add(firstQuad, quad),
-                     b.add(firstSlot, quad),
-                     stores});
-  });
+  for (int64_t number = 0; number < shape.perInvocation; ++number) {
+    const SdpaQuery &query = place.queries[number];
+    Value inverse = b.splat(inverseSum(b, ofQuery(softmax.sums, number)));
+    Value stores = b.less(query.row, b.index(shape.rows));
+    Value firstQuad = b.mul(query.head, shape.quads()),
+          firstSlot =
+              b.mul(b.add(b.mul(place.slot, shape.perInvocation), number),
+                    shape.quads());
+    forEachQuad(softmax, number, [&](Value accumulator, Value quad) {
+      quads.push_back({{b.mul(accumulator, inverse)},
+                       query.row,
+                       b.add(firstQuad, quad),
+                       b.add(firstSlot, quad),
+                       stores});
+    });
+  }
   QuantizedStore(unit, result)
       .storeShared(quads, shape.queries * shape.quads());
 }
 
 void SdpaKernel::emit(const SdpaResult &result, Value partials) {
-  KernelBuilder &b = unit.builder();
-  maxima = b.workgroupMemory(shape.queries * shape.lanes, b.getF32Type());
-  weights = b.workgroupMemory(shape.queries * (shape.keys + 1), b.getF32Type());
-  emitPlace();
-  SmallVector<Value> zeros(shape.quadsPerLane(), b.constant(b.f32x4(), 0.0));
-  Softmax start = {b.f32(kLowestScore), b.f32(0.0), zeros};
-  Value firstBlock = b.mul(b.groupId(gpu::Dimension::z), shape.keys);
-  SmallVector<Value> sums =
-      b.forLoop(firstBlock, end, b.index(shape.splits * shape.keys),
-                start.pack(), [&](Value firstKey, ValueRange carried) {
-                  return emitBlock(firstKey, Softmax::unpack(carried)).pack();
-                });
-  if (partials || result.floats)
-    b.ifThen(b.less(row, b.index(shape.rows)), [&] {
-      if (partials)
-        storePartials(Softmax::unpack(sums), partials);
-      else
-        storeResult(Softmax::unpack(sums), *result.floats);
-    });
+  int64_t slots = shape.queries / shape.perInvocation;
+  numbersOfLanes = b.workgroupMemory(shape.workgroup, perQueryType());
+  numbersOfSteps = b.workgroupMemory(shape.workgroup / 2 + 1, perQueryType());
+  weights = b.workgroupMemory(slots * (shape.keys + 1), perQueryType());
+  place.emit();
+  Softmax softmax = emitBlocks();
+  softmax.sums = overLanes(
+      softmax.sums, [&](Value lhs, Value rhs) { return b.add(lhs, rhs); });
+  addClasses(softmax);
+  auto store = [&] {
+    if (partials)
+      storePartials(softmax, partials);
+    else if (result.floats)
+      storeResult(softmax, *result.floats);
+  };
+  if (shape.classes() == 1)
+    store();
+  else
+    b.ifThen(b.less(place.lane, b.index(shape.valueLanes)), store);
   if (result.codes)
-    storeCodes(Softmax::unpack(sums), *result.codes);
+    storeCodes(softmax, *result.codes);
   int64_t blocks = llvm::divideCeil(shape.rows * shape.group(), shape.queries);
   unit.finish(llvm::formatv("sdpa {0}/{1}x{2} rows {3}{4}", shape.heads,
                             shape.kvHeads, shape.headDim, shape.rows,
                             result.codes ? " quantized" : "")
                   .str(),
               {blocks, shape.kvHeads, shape.splits});
-}
-
-//===----------------------------------------------------------------------===//
-// Combining splits
-//===----------------------------------------------------------------------===//
-
-/// Adds up what the splits found, split 0 first; one invocation a quad of the
-/// result.
-void emitCombine(RegionContext &context, const SdpaShape &shape, Value partials,
-                 const View &result) {
-  KernelUnit unit(context, context.getConfig().getWorkgroup());
-  KernelBuilder &b = unit.builder();
-  Value place = b.add(b.mul(b.groupId(), shape.workgroup), b.localId());
-  Value number = b.div(place, shape.quads()),
-        row = b.div(place, shape.rowQuads());
-  int64_t perSplit = shape.rows * shape.heads;
-  b.ifThen(b.less(row, b.index(shape.rows)), [&] {
-    Value memref = unit.bind(partials, b.f32x4(), program::Access::Read);
-    SmallVector<Value> statistics;
-    Value maximum = b.f32(kLowestScore);
-    for (int64_t split = 0; split < shape.splits; ++split) {
-      statistics.push_back(b.load(
-          memref, b.add(number, shape.partialQuads() + split * perSplit)));
-      maximum = b.max(maximum, b.extract(statistics.back(), 0));
-    }
-    Value sum = b.f32(0.0), quad = b.constant(b.f32x4(), 0.0);
-    for (int64_t split = 0; split < shape.splits; ++split) {
-      Value factor = b.exp(b.sub(b.extract(statistics[split], 0), maximum));
-      sum = b.fma(factor, b.extract(statistics[split], 1), sum);
-      Value partial =
-          b.load(memref, b.add(place, split * perSplit * shape.quads()));
-      quad = b.fma(b.splat(factor), partial, quad);
-    }
-    Value target = unit.bind(result.slice, b.f32x4(), program::Access::Write);
-    Value index =
-        b.add(b.mul(row, result.rowStride / 4),
-              b.add(b.rem(place, shape.rowQuads()), result.offset / 4));
-    b.store(b.mul(quad, b.splat(inverseSum(b, sum))), target, index);
-  });
-  int64_t numGroups =
-      llvm::divideCeil(shape.rows * shape.rowQuads(), shape.workgroup);
-  unit.finish(llvm::formatv("sdpa combine {0} of {1}x{2} rows {3}",
-                            shape.splits, shape.heads, shape.headDim,
-                            shape.rows)
-                  .str(),
-              {numGroups, 1, 1});
-}
-
-//===----------------------------------------------------------------------===//
-// Checks
-//===----------------------------------------------------------------------===//
-
-FailureOr<SdpaShape> shapeOf(RegionContext &context, graph::SdpaOp sdpa,
-                             const View &key) {
-  auto query = cast<RankedTensorType>(sdpa.getQuery().getType());
-  auto keys = cast<RankedTensorType>(sdpa.getKey().getType());
-  graph::LoweringConfigAttr config = context.getConfig();
-  ArrayRef<int64_t> tile = config.getTile();
-  if (tile.size() != 3)
-    return context.getRegion().emitOpError(
-        "of kind sdpa needs tile = [queries, lanes, keys]");
-  SdpaShape shape = {};
-  shape.rows = context.rowsOf(query);
-  shape.heads = query.getDimSize(1);
-  shape.headDim = query.getDimSize(2);
-  shape.kvHeads = keys.getDimSize(1);
-  shape.capacity =
-      key.stateType ? key.stateType.getDimSize(1) : context.rowsOf(keys);
-  shape.queries = tile[0];
-  shape.lanes = tile[1];
-  shape.keys = tile[2];
-  shape.splits = config.getSplits();
-  shape.workgroup = config.getWorkgroup().front();
-  if (shape.headDim % 4 != 0)
-    return sdpa.emitOpError("head dimension ")
-           << shape.headDim << " is no multiple of 4";
-  if (shape.heads % shape.kvHeads != 0)
-    return sdpa.emitOpError() << shape.heads << " heads are no multiple of "
-                              << shape.kvHeads << " KV heads";
-  if (shape.queries * shape.lanes != shape.workgroup ||
-      shape.quads() % shape.lanes != 0 || shape.keys % shape.lanes != 0)
-    return sdpa.emitOpError("does not fit its tile: workgroup ")
-           << shape.workgroup << ", " << shape.queries << " queries of "
-           << shape.lanes << " lanes, " << shape.keys
-           << " keys, head dimension " << shape.headDim;
-  return shape;
 }
 
 /// The op that the region's results are, as floats and quantized, through
@@ -531,13 +490,43 @@ graph::SdpaOp findRoot(RegionContext &context, SdpaResult &result) {
 LogicalResult verifyQuantized(RegionContext &context, const SdpaShape &shape,
                               const QuantizedResult &result) {
   if (!result.hasRowScales() && shape.quads() % kQuadsPerBlock == 0 &&
-      shape.splits == 1)
+      shape.splits == 1 && shape.classes() == 1)
     return success();
   return context.getRegion().emitOpError(
              "of kind sdpa quantizes blocks of 32 columns of a head, of one "
-             "split; found group ")
+             "split, all lanes on one value; found group ")
          << result.group << ", head dimension " << shape.headDim << ", splits "
-         << shape.splits;
+         << shape.splits << ", lanes " << shape.lanes << ", value lanes "
+         << shape.valueLanes;
+}
+
+FailureOr<SdpaViews> sdpaViews(RegionContext &context, graph::SdpaOp sdpa) {
+  FailureOr<View> query = context.view(sdpa.getQuery()),
+                  key = context.view(sdpa.getKey()),
+                  value = context.view(sdpa.getValue());
+  if (failed(query) || failed(key) || failed(value))
+    return failure();
+  SdpaViews views = {*query, *key, *value, {}, {}, StepWord::Position};
+  if (sdpa.getPosition()) {
+    FailureOr<StepWord> position = context.word(sdpa.getPosition());
+    if (failed(position))
+      return failure();
+    views.position = *position;
+  } else if (key->stateType) {
+    return sdpa.emitOpError("reads keys of a cache and has no position, which "
+                            "says how many there are");
+  }
+  auto addView = [&](Value operand, std::optional<View> &view) {
+    FailureOr<View> found = context.view(operand);
+    if (succeeded(found))
+      view = *found;
+    return LogicalResult(found);
+  };
+  if (sdpa.getBias() && failed(addView(sdpa.getBias(), views.bias)))
+    return failure();
+  if (sdpa.getRanges() && failed(addView(sdpa.getRanges(), views.ranges)))
+    return failure();
+  return views;
 }
 
 } // namespace
@@ -547,30 +536,20 @@ LogicalResult lowerSdpa(RegionContext &context) {
   graph::SdpaOp sdpa = findRoot(context, result);
   if (!sdpa)
     return context.getRegion().emitOpError("of kind sdpa must yield one sdpa");
-  if (sdpa.getBias() || sdpa.getRanges() || sdpa.getWindow() != 0 ||
-      !sdpa.getSoftCap().isZero())
-    return sdpa.emitOpError("has a bias, ranges, a window or a soft cap, which "
-                            "the lowering does not know");
-  FailureOr<View> query = context.view(sdpa.getQuery()),
-                  key = context.view(sdpa.getKey());
-  FailureOr<View> value = context.view(sdpa.getValue());
-  FailureOr<StepWord> position = context.word(sdpa.getPosition());
-  if (failed(query) || failed(key) || failed(value) || failed(position))
+  FailureOr<SdpaViews> views = sdpaViews(context, sdpa);
+  if (failed(views))
     return failure();
-  FailureOr<SdpaShape> shape = shapeOf(context, sdpa, *key);
+  FailureOr<SdpaShape> shape = sdpaShape(context, sdpa, views->key);
   if (failed(shape))
     return failure();
   if (result.codes && failed(verifyQuantized(context, *shape, *result.codes)))
     return failure();
   Value partials;
   if (shape->splits > 1)
-    partials = context.workspace(
-        (shape->partialQuads() + shape->splits * shape->rows * shape->heads) *
-        16);
-  SdpaKernel(context, sdpa, *shape, *query, *key, *value, *position)
-      .emit(result, partials);
+    partials = context.workspace(shape->partialBytes());
+  SdpaKernel(context, sdpa, *shape, *views).emit(result, partials);
   if (partials)
-    emitCombine(context, *shape, partials, *result.floats);
+    emitSdpaCombine(context, *shape, partials, *result.floats);
   return success();
 }
 

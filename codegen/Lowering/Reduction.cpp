@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reductions through workgroup memory. Subgroup operations would be shorter on
-// some devices, but run as a loop over the lanes on others, and their order
-// differs from device to device.
+// Reductions through workgroup memory, and by subgroup operations where a
+// config asks for them: they are shorter on some devices, but run as a loop
+// over the lanes on others, and their order differs from device to device.
 
 #include "codegen/Lowering/Reduction.h"
 
@@ -18,6 +18,31 @@ Value sumInOrder(KernelBuilder &builder, Value partials, Value first,
   for (int64_t i = 1; i < count; ++i)
     sum = builder.add(sum, builder.load(partials, builder.add(first, i)));
   return sum;
+}
+
+int64_t reductionSubgroup(graph::LoweringConfigAttr config,
+                          target::DeviceAttr device, int64_t count) {
+  int64_t size = device.getSubgroupSize();
+  bool isUsable = config.getReduction() == "subgroup" && size > 1 &&
+                  device.hasFeature("subgroup_arithmetic");
+  return isUsable && count % size == 0 ? size : 0;
+}
+
+/// Each subgroup adds up, and the sums of several meet in workgroup memory.
+static Value sumOverSubgroups(KernelBuilder &builder, Value partial,
+                              int64_t count, int64_t subgroupSize) {
+  Value sum = gpu::SubgroupReduceOp::create(
+      builder, partial, gpu::AllReduceOperation::ADD, /*uniform=*/false);
+  int64_t numSubgroups = count / subgroupSize;
+  if (numSubgroups == 1)
+    return sum;
+  // Invocations are not promised to fill subgroups in order, so each asks for
+  // its subgroup's number.
+  Value sums = builder.workgroupMemory(numSubgroups, partial.getType());
+  Value number = gpu::SubgroupIdOp::create(builder, mlir::IntegerAttr());
+  builder.store(sum, sums, number);
+  builder.barrier();
+  return sumInOrder(builder, sums, builder.index(0), numSubgroups);
 }
 
 using Combine = llvm::function_ref<Value(Value, Value)>;
@@ -48,7 +73,9 @@ static Value overWorkgroup(KernelBuilder &builder, Value partial, Value lane,
 }
 
 Value sumOverWorkgroup(KernelBuilder &builder, Value partial, Value lane,
-                       int64_t count) {
+                       int64_t count, int64_t subgroupSize) {
+  if (subgroupSize != 0)
+    return sumOverSubgroups(builder, partial, count, subgroupSize);
   return overWorkgroup(builder, partial, lane, count,
                        [&](Value x, Value y) { return builder.add(x, y); });
 }

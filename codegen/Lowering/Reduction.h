@@ -1,20 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sums and maxima over the invocations of a workgroup, in an order that depends
-// on nothing but their number.
+// on nothing but their number, unless subgroup operations are asked for.
 
 #ifndef LLMC_CODEGEN_LOWERING_REDUCTION_H
 #define LLMC_CODEGEN_LOWERING_REDUCTION_H
 
 #include "codegen/Lowering/KernelBuilder.h"
+#include "dialects/Graph/Graph.h"
+#include "dialects/Target/Target.h"
 
 namespace llmc::codegen {
 
 /// The sum of `partial` (a scalar) over invocations 0 … count - 1, given to all
 /// of them. `lane` is the invocation's number. Every invocation of the
 /// workgroup must arrive here; takes `count` elements of workgroup memory.
+///
+/// With a `subgroupSize` other than 0, which the kernel then depends on, each
+/// subgroup adds up by a subgroup operation and only their sums meet in
+/// workgroup memory, if there are several; `count` must be a multiple of the
+/// size. The order within a subgroup is the device's.
 Value sumOverWorkgroup(KernelBuilder &builder, Value partial, Value lane,
-                       int64_t count);
+                       int64_t count, int64_t subgroupSize = 0);
+
+/// The subgroup size that a region's kernels depend on: 0 when its config
+/// reduces through workgroup memory, or `count` invocations are no whole
+/// subgroups.
+int64_t reductionSubgroup(graph::LoweringConfigAttr config,
+                          target::DeviceAttr device, int64_t count);
 
 /// Likewise the largest.
 Value maxOverWorkgroup(KernelBuilder &builder, Value partial, Value lane,

@@ -228,7 +228,15 @@ Value KernelUnit::numRows(RankedTensorType type) {
   return kernelBuilder.index(context.rowsOf(type));
 }
 
-void KernelUnit::finish(StringRef label, ArrayRef<int64_t> groups) {
+void KernelUnit::finish(StringRef label, ArrayRef<int64_t> groups,
+                        std::optional<int64_t> registers) {
+  graph::LoweringConfigAttr config = context.getConfig();
+  if (registers)
+    config = graph::LoweringConfigAttr::get(
+        config.getContext(), config.getKind(), config.getWorkgroup(),
+        config.getTile(), config.getSplits(), config.getAccumulators(),
+        *registers, config.getArithmetic(), config.getReduction(),
+        config.getDecode());
   ArrayRef<int64_t> most = context.getDevice().getMaxWorkgroupCount();
   GroupGrid wanted = {groups[0], groups[1], groups[2]};
   GroupGrid grid = foldGrid(wanted, {most[0], most[1], most[2]});
@@ -243,7 +251,7 @@ void KernelUnit::finish(StringRef label, ArrayRef<int64_t> groups) {
   EntryBuilder &entry = context.getEntry();
   StringAttr kernel = entry.getKernels().intern(
       module, label, workgroup, static_cast<int64_t>(bindings.size()),
-      kernelBuilder.workgroupBytes(), context.getConfig());
+      kernelBuilder.workgroupBytes(), config);
   entry.dispatch(context.getLoc(), kernel, grid, slices, access, label);
 }
 

@@ -146,7 +146,10 @@ public:
 
   /// Ends the kernel and emits its dispatch, in a grid that the device launches
   /// (GroupGrid.h). `label` says what it computes and names the kernel.
-  void finish(StringRef label, ArrayRef<int64_t> groups);
+  /// `registers` is its estimate, if that differs from the one of the region's
+  /// config.
+  void finish(StringRef label, ArrayRef<int64_t> groups,
+              std::optional<int64_t> registers = std::nullopt);
 
 private:
   struct Binding {

@@ -54,6 +54,8 @@ struct GemmStrategy {
 struct FamilyStrategy {
   GemvStrategy gemv;
   GemmStrategy gemm;
+  /// How invocations add their sums in norms; of a lowering config.
+  StringRef reduction = "workgroup";
 };
 
 /// By the device's family.

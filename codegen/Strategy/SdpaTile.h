@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The register model of the attention kernel and the choice of its tile, as
-// plain C++.
+// The register and cost models of the attention kernel and the choice of its
+// tile, as plain C++.
 
 #ifndef LLMC_CODEGEN_STRATEGY_SDPATILE_H
 #define LLMC_CODEGEN_STRATEGY_SDPATILE_H
@@ -19,6 +19,12 @@ struct SdpaProblem {
   bool isHalf;
   /// Whether the result is quantized.
   bool isQuantized = false;
+  /// What a query keeps beside its last key: its first one, its bias.
+  int64_t extras = 0;
+
+  int64_t group() const { return heads / kvHeads; }
+  /// (row, head) pairs of one KV head.
+  int64_t queries() const { return rows * group(); }
 };
 
 /// The part of a device that the choice rests on; as in `#target.device`.
@@ -27,30 +33,38 @@ struct SdpaDevice {
   int64_t subgroupSize, maxInvocations;
   int64_t workgroupMemoryBytes;
   int64_t computeUnits;
+  /// Whether the driver's compiler takes registers as long as they cost no
+  /// occupancy, to load early.
+  bool loadsEarly = false;
+  /// Whether many rows may take more registers than full occupancy leaves.
+  bool tradesOccupancy = false;
 };
 
-/// `queries` (row, head) pairs share a workgroup, `lanes` invocations a query,
+/// `queries` (row, head) pairs share a workgroup, `perInvocation` of them an
+/// invocation, `lanes` invocations these, `valueLanes` of the lanes a value,
 /// `splits` workgroups the keys.
 struct SdpaTile {
-  int64_t queries, lanes, keys, splits;
+  int64_t queries, perInvocation, lanes, keys, valueLanes, splits;
   /// 32-bit registers: of the sums, and of everything alive in the loops.
   int64_t accumulators, registers;
 
-  int64_t workgroup() const { return queries * lanes; }
-  /// Maxima and weights; for a quantized result, a magnitude and a sum of codes
-  /// for each quad of the head.
-  int64_t workgroupBytes(const SdpaProblem &problem) const {
-    int64_t codes = problem.isQuantized ? 2 * problem.headDim / 4 : 0;
-    return 4 * queries * (lanes + keys + 1 + codes);
-  }
+  int64_t workgroup() const { return queries / perInvocation * lanes; }
+  /// Maxima in two steps, weights, and sums of classes; for a quantized result,
+  /// a magnitude and a sum of codes for each quad of the head.
+  int64_t workgroupBytes(const SdpaProblem &problem) const;
 };
 
 /// Registers of the kernel's loops with that tile.
-int64_t sdpaRegisters(const SdpaProblem &problem, const SdpaTile &tile);
+int64_t sdpaRegisters(const SdpaProblem &problem, const SdpaTile &tile,
+                      const SdpaDevice &device);
 
-/// The tile with the fewest lanes a query that fills a workgroup at full
-/// occupancy, or what comes nearest to that; nothing when none fits the
-/// device's limits. `headDim` must be a multiple of 4, `heads` of `kvHeads`.
+/// Instructions per multiply-add, about: loops with all that surrounds them.
+double sdpaCost(const SdpaProblem &problem, const SdpaTile &tile);
+
+/// The best tile, or nothing when none fits the device's limits. For few rows,
+/// which wait for memory, full occupancy comes first; for many, which wait for
+/// arithmetic, fewer instructions may be worth a step of occupancy. `headDim`
+/// must be a multiple of 4, `heads` of `kvHeads`.
 std::optional<SdpaTile> selectSdpaTile(const SdpaProblem &problem,
                                        const SdpaDevice &device);
 

@@ -5,6 +5,7 @@
 
 #include "codegen/Lowering/WeightParts.h"
 #include "codegen/Lowering/WeightType.h"
+#include "codegen/Strategy/LinearTile.h"
 #include "codegen/Strategy/RootStrategies.h"
 #include "codegen/Strategy/StreamingRegisters.h"
 
@@ -28,13 +29,18 @@ selectEmbedding(const StrategyInput &input) {
   // At least one vector of four columns, so that every store is 16 bytes.
   int64_t columns = std::max<int64_t>(4, columnsPerUnit(layout->format));
   int64_t lanes = std::min<int64_t>(64, input.device.getMaxInvocations());
+  // The unit of codes and what it decodes to; scales, offsets and high bits of
+  // formats with a unit of eight columns.
+  int64_t live = kAddressRegisters + 4 * (1 + columns / 4) + 2;
+  if (columns > 4)
+    live += 4 + 2 * (hasOffsets(layout->format) ? 1 : 0) +
+            4 * (highWords(layout->format) != 0 ? 1 : 0);
   MLIRContext *context = region.getContext();
   return graph::LoweringConfigAttr::get(
       context, StringAttr::get(context, "embedding"), {lanes, 1, 1},
       {1, columns},
       /*splits=*/1, /*accumulators=*/0,
-      // The unit of codes, what it decodes to, scale and offset.
-      streamingRegisters(/*vectors=*/1 + columns / 4, /*scalars=*/2));
+      streamingRegisters(input.device, live, Latency::Long));
 }
 
 } // namespace llmc::codegen

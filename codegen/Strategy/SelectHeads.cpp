@@ -29,12 +29,23 @@ FailureOr<graph::LoweringConfigAttr> selectHeads(const StrategyInput &input) {
            << threads << " invocations; a workgroup of device '"
            << input.device.getName() << "' has at most "
            << input.device.getMaxInvocations();
+  // A norm keeps the head while sine and cosine are computed: with vectors of
+  // four, 41 registers on the Mali targets.
+  auto &body = region.getBody();
+  bool hasNorm = !body.getOps<graph::RmsNormOp>().empty(),
+       hasRotary = !body.getOps<graph::RotaryOp>().empty();
+  bool isTight = input.device.getRegistersFullOccupancy() <= 32 &&
+                 input.device.getFamily() != target::Family::Cpu;
+  int64_t width = hasNorm && isTight ? 2 : 4;
+  // Two vectors; angle, sine and cosine of each, and their polynomials.
+  int64_t live =
+      7 + 2 * width + (hasRotary ? 4 * width : 0) + (hasNorm ? 9 : 0);
   MLIRContext *context = region.getContext();
   return graph::LoweringConfigAttr::get(
-      context, StringAttr::get(context, "heads"), {threads, 1, 1}, /*tile=*/{1},
-      /*splits=*/1, /*accumulators=*/0,
-      // A pair, its two gains, the angle with its reduction, sine and cosine.
-      streamingRegisters(/*vectors=*/0, /*scalars=*/2 + 2 + 3 + 2));
+      context, StringAttr::get(context, "heads"), {threads, 1, 1},
+      /*tile=*/{width}, /*splits=*/1, /*accumulators=*/0,
+      streamingRegisters(input.device, live,
+                         hasRotary ? Latency::Long : Latency::Short));
 }
 
 } // namespace llmc::codegen

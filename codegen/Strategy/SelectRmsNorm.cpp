@@ -3,6 +3,7 @@
 // Lowering configs of regions whose root is rms_norm: the workgroup that shares
 // a row.
 
+#include "codegen/Strategy/FamilyStrategy.h"
 #include "codegen/Strategy/RootStrategies.h"
 #include "codegen/Strategy/StreamingRegisters.h"
 #include "llvm/Support/MathExtras.h"
@@ -22,13 +23,20 @@ FailureOr<graph::LoweringConfigAttr> selectRmsNorm(const StrategyInput &input) {
       {most,
        static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(quads))),
        input.device.getMaxInvocations()});
+  // Sum, gain, and a vector for each tensor that is read.
+  int64_t inputs = llvm::count_if(region.getInputs(), [](Value value) {
+    auto tensor = cast<RankedTensorType>(value.getType());
+    return tensor.getRank() > 1;
+  });
+  int64_t live = 13 + 4 * inputs;
   MLIRContext *context = region.getContext();
   return graph::LoweringConfigAttr::get(
       context, StringAttr::get(context, "rms_norm"), {threads, 1, 1},
       /*tile=*/{1, 4},
       /*splits=*/1, /*accumulators=*/4,
-      // Sum, input, gain.
-      streamingRegisters(/*vectors=*/3));
+      streamingRegisters(input.device, live, Latency::Long),
+      /*arithmetic=*/"f32", getFamilyStrategy(input.device).reduction,
+      /*decode=*/"convert");
 }
 
 } // namespace llmc::codegen

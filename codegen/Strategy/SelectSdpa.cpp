@@ -44,6 +44,8 @@ FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input) {
     problem.context = cast<RankedTensorType>(state.getType()).getDimSize(1);
     problem.isHalf = input.device.getKvType() == "f16";
   }
+  problem.extras = (sdpa.getWindow() != 0 || sdpa.getRanges() ? 1 : 0) +
+                   (sdpa.getBias() ? 1 : 0);
   if (problem.headDim % 4 != 0)
     return sdpa.emitOpError("head dimension ")
            << problem.headDim << " is no multiple of 4";
@@ -52,10 +54,16 @@ FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input) {
                               << problem.kvHeads << " KV heads";
 
   target::DeviceAttr device = input.device;
-  SdpaDevice limits = {
-      device.getRegistersFullOccupancy(), device.getRegistersMax(),
-      device.getSubgroupSize(),           device.getMaxInvocations(),
-      device.getWorkgroupMemoryBytes(),   device.getComputeUnits()};
+  SdpaDevice limits = {device.getRegistersFullOccupancy(),
+                       device.getRegistersMax(),
+                       device.getSubgroupSize(),
+                       device.getMaxInvocations(),
+                       device.getWorkgroupMemoryBytes(),
+                       device.getComputeUnits(),
+                       device.getFamily() == target::Family::Adreno,
+                       /*tradesOccupancy=*/device.getFamily() ==
+                               target::Family::Bifrost ||
+                           device.getFamily() == target::Family::Valhall};
   std::optional<SdpaTile> tile = selectSdpaTile(problem, limits);
   if (!tile)
     return sdpa.emitOpError("head dimension ")
@@ -66,8 +74,9 @@ FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input) {
   MLIRContext *context = region.getContext();
   return graph::LoweringConfigAttr::get(
       context, StringAttr::get(context, "sdpa"), {tile->workgroup(), 1, 1},
-      {tile->queries, tile->lanes, tile->keys}, tile->splits,
-      tile->accumulators, tile->registers);
+      {tile->queries, tile->perInvocation, tile->lanes, tile->keys,
+       tile->valueLanes},
+      tile->splits, tile->accumulators, tile->registers);
 }
 
 } // namespace llmc::codegen

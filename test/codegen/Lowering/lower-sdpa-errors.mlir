@@ -31,8 +31,8 @@ module attributes {target.device = #device} {
   func.func @tile(%q: tensor<?x4x64xf32> {graph.name = "q"}, %k: tensor<?x2x64xf32> {graph.name = "k"},
       %pos: tensor<i32> {graph.name = "position"}) -> (tensor<?x4x64xf32> {graph.name = "y"}) attributes {graph.rows = 8 : i64} {
     %y = graph.region (%a = %q : tensor<?x4x64xf32>, %b = %k : tensor<?x2x64xf32>, %p = %pos : tensor<i32>) -> (tensor<?x4x64xf32>)
-        attributes {lowering_config = #graph.lowering_config<"sdpa", workgroup = [30, 1, 1], tile = [2, 15, 30]>} {
-      // expected-error @+1 {{does not fit its tile: workgroup 30, 2 queries of 15 lanes, 30 keys, head dimension 64}}
+        attributes {lowering_config = #graph.lowering_config<"sdpa", workgroup = [30, 1, 1], tile = [2, 1, 15, 30, 15]>} {
+      // expected-error @+1 {{does not fit its tile: workgroup 30, 2 queries by 1, 15 lanes, 30 keys, 15 value lanes, head dimension 64}}
       %0 = graph.sdpa %a, %b, %b, %p scale 1.0 causal
         : tensor<?x4x64xf32>, tensor<?x2x64xf32>, tensor<?x2x64xf32> -> tensor<?x4x64xf32>
       graph.yield %0 : tensor<?x4x64xf32>

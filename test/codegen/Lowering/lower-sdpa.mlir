@@ -60,7 +60,7 @@ module attributes {target.device = #device} {
     }
     %y = graph.region (%a = %x : tensor<?x192xf32>, %k = %kv#0 : tensor<?x1x64xf32>, %v = %kv#1 : tensor<?x1x64xf32>,
         %p = %pos : tensor<i32>) -> (tensor<?x64xf32>) attributes {
-          lowering_config = #graph.lowering_config<"sdpa", workgroup = [16, 1, 1], tile = [1, 16, 32], splits = 4>} {
+          lowering_config = #graph.lowering_config<"sdpa", workgroup = [16, 1, 1], tile = [1, 1, 16, 32, 16], splits = 4>} {
       %0 = graph.slice %a dim 1 offset 0 size 64 : tensor<?x192xf32> -> tensor<?x64xf32>
       %1 = graph.reshape %0 : tensor<?x64xf32> -> tensor<?x1x64xf32>
       %2 = graph.sdpa %1, %k, %v, %p scale 1.250000e-01 causal
@@ -71,7 +71,7 @@ module attributes {target.device = #device} {
     return %y : tensor<?x64xf32>
   }
 }
-// CHECK: program.kernel @sdpa_1_1x64_rows_32 {{.*}} config #graph.lowering_config<"sdpa", workgroup = [64, 1, 1], tile = [16, 4, 16]
+// CHECK: program.kernel @sdpa_1_1x64_rows_32 {{.*}} config #graph.lowering_config<"sdpa", workgroup = [64, 1, 1], tile = [16, 4, 16, 16, 16]
 // Barriers stand in the loop over keys, whose bounds are the same for a whole workgroup, and in no branch.
 // CHECK-LABEL: gpu.module @sdpa_1_1x64_rows_32_gpu
 // CHECK: scf.for

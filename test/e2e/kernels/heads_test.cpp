@@ -296,9 +296,9 @@ class ProjectionTest : public HeadsTest {
 protected:
   /// Runs 5 of 8 rows at position 33 of 40 and compares queries and both
   /// caches, unwritten places included.
-  void check(bool half) {
+  void check(bool half, const std::string &target = "lavapipe") {
     Projection projection;
-    auto runner = compile(projection.text(), {"lavapipe", half});
+    auto runner = compile(projection.text(), {target, half});
     ASSERT_TRUE(runner);
     constexpr int kPosition = 33, kRows = 5;
     Numbers numbers(1);
@@ -358,6 +358,10 @@ protected:
 
 TEST_F(ProjectionTest, appendsOnlyTheRowsOfTheStep) { check(/*half=*/false); }
 TEST_F(ProjectionTest, halfPrecisionCaches) { check(/*half=*/true); }
+// Vectors of two elements.
+TEST_F(ProjectionTest, kernelsOfATargetOfFewRegisters) {
+  check(/*half=*/true, "mali-g76");
+}
 
 // The runtime never asks for it; the kernel holds all the same.
 TEST_F(ProjectionTest, nothingIsWrittenBeyondTheContext) {

@@ -10,7 +10,7 @@
 namespace llmc::test {
 namespace {
 
-std::string normText(int size, int maxRows) {
+std::string normText(int size, int maxRows, const std::string &config = {}) {
   std::string s = std::to_string(size), type = "tensor<?x" + s + "xf32>",
               encoded = "tensor<" + s + "x!graph.encoded<f32>>";
   return "module {\n  graph.weight @gain : " + encoded +
@@ -20,8 +20,8 @@ std::string normText(int size, int maxRows) {
          std::to_string(maxRows) +
          " : i64} {\n    %g = graph.load_weight @gain : " + encoded +
          "\n    %y = graph.region (%a = %x : " + type +
-         ", %gg = %g : " + encoded + ") -> (" + type +
-         ") {\n      %0 = graph.dequantize %gg : " + encoded + " -> tensor<" +
+         ", %gg = %g : " + encoded + ") -> (" + type + ")" + config +
+         " {\n      %0 = graph.dequantize %gg : " + encoded + " -> tensor<" +
          s + "xf32>\n      %1 = graph.rms_norm %a, %0 " +
          "epsilon 1.0e-6 : " + type + ", tensor<" + s + "xf32> -> " + type +
          "\n      graph.yield %1 : " + type +
@@ -64,6 +64,31 @@ TEST_F(RmsNormTest, statisticsOfExtremes) {
   checkRow(8192, [](int i) { return i % 3 ? 1e5F : -2e5F; });
   checkRow(2048, [](int) { return 1e-4F; }); // 0.0995037: epsilon counts
   checkRow(2048, [](int i) { return i == 7 ? 1e12F : 1.0F; });
+}
+
+// One subgroup, and several whose sums meet in workgroup memory.
+TEST_F(RmsNormTest, sumsOfSubgroups) {
+  for (int threads : {8, 64})
+    for (int size : {64, 1000, 2050}) {
+      SCOPED_TRACE(threads);
+      std::string config =
+          " attributes {lowering_config = #graph.lowering_config<\"rms_norm\", "
+          "workgroup = [" +
+          std::to_string(threads) +
+          ", 1, 1], tile = [1, 4], reduction = subgroup>}";
+      auto runner = compile(normText(size, 1, config));
+      ASSERT_TRUE(runner);
+      Numbers numbers(size);
+      std::vector<float> x = numbers.take(size), gain = numbers.take(size);
+      gain.resize(padToFour(size));
+      runner->spoil("y");
+      std::vector<float> padded = x;
+      padded.resize(padToFour(size));
+      runner->write("x", padded);
+      runner->write("gain", gain);
+      runner->run("f", 0, 1);
+      expectClose(runner->read<float>("y"), normOf(x, gain), 1e-5);
+    }
 }
 
 TEST_F(RmsNormTest, zerosStayZero) {

@@ -15,12 +15,25 @@ struct Shape {
   int splits = 0; // 0: as Strategy chooses
   bool causal = true;
   bool halfCache = false;
+  int window = 0;
+  double softCap = 0;
+  int biasHeads = 0; // 0: no bias
+  bool hasRanges = false;
+  std::string target = "lavapipe";
+  /// What a config says before its splits; empty: as Strategy chooses.
+  std::string tile = {};
 
   int group() const { return heads / kvHeads; }
   int width() const { return heads * headDim; }
   size_t cacheElements() const { return size_t(kvHeads) * context * headDim; }
   double scale() const { return 1 / std::sqrt(float(headDim)); }
 };
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.9e", value);
+  return text;
+}
 
 std::string text(const Shape &shape) {
   auto dims = [](std::vector<int> sizes) {
@@ -36,12 +49,31 @@ std::string text(const Shape &shape) {
               query = dims({shape.heads, shape.headDim});
   std::string keys = dims({shape.kvHeads, shape.headDim}),
               flatKeys = dims({shape.kvHeads * shape.headDim});
+  std::string tile = shape.tile;
+  if (shape.splits && tile.empty())
+    tile = "workgroup = [32, 1, 1], tile = [8, 1, 4, 32, 4]";
   std::string config;
-  if (shape.splits)
-    config = " attributes {lowering_config = #graph.lowering_config<\"sdpa\", "
-             "workgroup = [32, 1, 1], tile = [8, 4, 32], "
-             "splits = " +
-             std::to_string(shape.splits) + ">}";
+  if (!tile.empty())
+    config =
+        " attributes {lowering_config = #graph.lowering_config<\"sdpa\", " +
+        tile + ", splits = " + std::to_string(std::max(shape.splits, 1)) + ">}";
+  // Names and types of what only some attentions read.
+  std::string arguments, operands, extras;
+  auto addOperand = [&](std::string name, std::string type) {
+    arguments +=
+        ", %" + name + ": " + type + " {graph.name = \"" + name + "\"}";
+    operands += ", %a" + name + " = %" + name + " : " + type;
+    extras += " " + name + " %a" + name + " : " + type;
+  };
+  if (shape.biasHeads)
+    addOperand("bias", dims({shape.biasHeads, shape.context}));
+  if (shape.hasRanges)
+    addOperand("ranges", "tensor<?x2xi32>");
+  std::string rule = shape.causal ? " causal" : "";
+  if (shape.window)
+    rule += " window " + std::to_string(shape.window);
+  if (shape.softCap != 0)
+    rule += " soft_cap " + number(shape.softCap);
   auto append = [&](std::string name) {
     return "    %" + name + "c = graph.region (%x = %" + name + " : " +
            flatKeys + ", %p = %pos : tensor<i32>) -> (" + keys +
@@ -50,22 +82,21 @@ std::string text(const Shape &shape) {
            " -> " + keys + "\n      graph.yield %1 : " + keys + "\n    }\n";
   };
   std::string all = keys + ", " + keys;
-  char scale[32];
-  std::snprintf(scale, sizeof(scale), "%.9e", shape.scale());
   return "module {\n  graph.state @k : " + cache +
          "\n  graph.state @v : " + cache + "\n  func.func @f(%q: " + flat +
          " {graph.name = \"q\"}, %k: " + flatKeys +
          " {graph.name = \"new_k\"}, %v: " + flatKeys +
          " {graph.name = \"new_v\"}, %pos: tensor<i32> {graph.name = "
-         "\"position\"}) -> (" +
-         flat + " {graph.name = \"y\"}) attributes {graph.rows = " +
+         "\"position\"}" +
+         arguments + ") -> (" + flat +
+         " {graph.name = \"y\"}) attributes {graph.rows = " +
          std::to_string(shape.maxRows) + " : i64} {\n" + append("k") +
          append("v") + "    %y = graph.region (%x = %q : " + flat +
          ", %kk = %kc : " + keys + ", %vv = %vc : " + keys +
-         ", %p = %pos : tensor<i32>) -> (" + flat + ")" + config +
-         " {\n      %0 = graph.reshape %x : " + flat + " -> " + query +
-         "\n      %1 = graph.sdpa %0, %kk, %vv, %p scale " + scale + " " +
-         (shape.causal ? "causal" : "") + " : " + query + ", " + all + " -> " +
+         ", %p = %pos : tensor<i32>" + operands + ") -> (" + flat + ")" +
+         config + " {\n      %0 = graph.reshape %x : " + flat + " -> " + query +
+         "\n      %1 = graph.sdpa %0, %kk, %vv, %p" + extras + " scale " +
+         number(shape.scale()) + rule + " : " + query + ", " + all + " -> " +
          query + "\n      %2 = graph.reshape %1 : " + query + " -> " + flat +
          "\n      graph.yield %2 : " + flat +
          "\n    }\n    return %y : " + flat + "\n  }\n}\n";
@@ -76,11 +107,16 @@ std::string text(const Shape &shape) {
 struct Step {
   int position, rows;
   std::vector<float> q, newK, newV, k, v;
+  /// [rows][biasHeads][context] and [rows][2], when the shape has them.
+  std::vector<float> bias;
+  std::vector<int32_t> ranges;
 };
 
 Step makeStep(const Shape &shape, int position, int rows) {
   Numbers numbers(uint32_t(position * 64 + rows));
-  Step step = {position, rows, {}, {}, {}, {}, {}};
+  Step step = {};
+  step.position = position;
+  step.rows = rows;
   size_t kvWidth = size_t(shape.kvHeads) * shape.headDim;
   step.q = numbers.take(size_t(rows) * shape.width());
   step.newK = numbers.take(rows * kvWidth);
@@ -96,7 +132,36 @@ Step makeStep(const Shape &shape, int position, int rows) {
         step.k[place] = key < position ? numbers.next() : step.newK[fresh];
         step.v[place] = key < position ? numbers.next() : step.newV[fresh];
       }
+  step.bias = numbers.take(size_t(rows) * shape.biasHeads * shape.context);
+  // Sequences of 1, 2, 3 … rows behind one another, each of which sees itself.
+  for (int length = 1, first = 0; first < rows && shape.hasRanges;
+       first += length++)
+    for (int row = first; row < std::min(first + length, rows); ++row)
+      step.ranges.insert(step.ranges.end(),
+                         {position + first, position + first + length});
   return step;
+}
+
+/// The score of a key for a row and head, from the product; -infinity where the
+/// key is hidden.
+double finish(const Shape &shape, const Step &step, double product, int row,
+              int head, int key) {
+  double score = product * shape.scale();
+  if (shape.softCap != 0)
+    score = shape.softCap * std::tanh(score / shape.softCap);
+  if (shape.biasHeads) {
+    int biasHead = shape.biasHeads == 1 ? 0 : head;
+    score +=
+        step.bias[(size_t(row) * shape.biasHeads + biasHead) * shape.context +
+                  key];
+  }
+  int last = step.position + row;
+  bool isSeen = !shape.causal ||
+                (key <= last && (!shape.window || key > last - shape.window));
+  if (shape.hasRanges)
+    isSeen &= key >= step.ranges[size_t(row) * 2] &&
+              key < step.ranges[size_t(row) * 2 + 1];
+  return isSeen ? score : -INFINITY;
 }
 
 std::vector<double> expected(const Shape &shape, const Step &step) {
@@ -106,22 +171,22 @@ std::vector<double> expected(const Shape &shape, const Step &step) {
     for (int head = 0; head < shape.heads; ++head) {
       size_t base =
           size_t(head / shape.group()) * shape.context * shape.headDim;
-      int seen = shape.causal ? step.position + row + 1 : numKeys;
-      std::vector<double> weights(seen);
+      std::vector<double> weights(numKeys);
       double largest = -INFINITY, sum = 0;
-      for (int key = 0; key < seen; ++key) {
+      for (int key = 0; key < numKeys; ++key) {
+        double product = 0;
         for (int i = 0; i < shape.headDim; ++i)
-          weights[key] +=
+          product +=
               double(step.q[(size_t(row) * shape.heads + head) * shape.headDim +
                             i]) *
               step.k[base + size_t(key) * shape.headDim + i];
-        weights[key] *= shape.scale();
+        weights[key] = finish(shape, step, product, row, head, key);
         largest = std::max(largest, weights[key]);
       }
       for (double &weight : weights)
-        sum += weight = std::exp(weight - largest);
+        sum += weight = largest == -INFINITY ? 0 : std::exp(weight - largest);
       std::vector<double> out(shape.headDim);
-      for (int key = 0; key < seen; ++key)
+      for (int key = 0; key < numKeys && sum > 0; ++key)
         for (int i = 0; i < shape.headDim; ++i)
           out[i] += weights[key] / sum *
                     step.v[base + size_t(key) * shape.headDim + i];
@@ -149,6 +214,19 @@ protected:
     runner.write(name, halves);
   }
 
+  /// Rows of the bias are padded to four numbers.
+  void writeBias(ProgramRunner &runner, const Shape &shape, const Step &step) {
+    int width = shape.biasHeads * shape.context;
+    std::vector<float> padded;
+    for (int row = 0; row < step.rows; ++row) {
+      auto first = step.bias.begin() + long(row) * width;
+      padded.insert(padded.end(), first, first + width);
+      padded.resize(size_t(row + 1) * padToFour(width));
+    }
+    runner.spoil("bias");
+    runner.write("bias", padded);
+  }
+
   std::vector<float> run(ProgramRunner &runner, const Shape &shape,
                          const Step &step) {
     writeCache(runner, shape, step, "k", step.k);
@@ -158,13 +236,19 @@ protected:
     runner.write("q", step.q);
     runner.write("new_k", step.newK);
     runner.write("new_v", step.newV);
+    if (shape.biasHeads)
+      writeBias(runner, shape, step);
+    if (shape.hasRanges) {
+      runner.spoil("ranges");
+      runner.write("ranges", step.ranges);
+    }
     runner.run("f", step.position, step.rows);
     return runner.read<float>("y");
   }
 
   void check(const Shape &shape,
              const std::vector<std::pair<int, int>> &positionsAndRows) {
-    auto runner = compile(text(shape), {"lavapipe", shape.halfCache});
+    auto runner = compile(text(shape), {shape.target, shape.halfCache});
     ASSERT_TRUE(runner);
     for (auto [position, rows] : positionsAndRows) {
       SCOPED_TRACE("position " + std::to_string(position) + ", rows " +
@@ -218,6 +302,151 @@ TEST_F(SdpaTest, halfPrecisionCache) {
   }
 }
 
+// Tiles of every kind: one, two and four queries an invocation, of one row or
+// of several; all lanes on one value or in classes; maxima in one step and two.
+TEST_F(SdpaTest, tiles) {
+  const std::vector<std::pair<int, std::string>> groupsAndTiles = {
+      {4, "workgroup = [16, 1, 1], tile = [8, 2, 4, 8, 4]"},
+      {4, "workgroup = [32, 1, 1], tile = [4, 4, 32, 64, 8]"},
+      {4, "workgroup = [64, 1, 1], tile = [4, 2, 32, 32, 16]"},
+      {1, "workgroup = [32, 1, 1], tile = [8, 4, 16, 32, 16]"},
+      {3, "workgroup = [32, 1, 1], tile = [4, 2, 16, 16, 2]"},
+      {8, "workgroup = [48, 1, 1], tile = [8, 4, 24, 48, 4]"},
+      {4, "workgroup = [64, 1, 1], tile = [8, 2, 16, 16, 8]"},
+      {1, "workgroup = [64, 1, 1], tile = [4, 1, 16, 16, 16]"}};
+  for (const auto &[group, tile] : groupsAndTiles)
+    for (int splits : {1, 3}) {
+      SCOPED_TRACE(tile + ", splits " + std::to_string(splits));
+      Shape shape = {2 * group, 2, 64, 1048, 40, splits};
+      shape.tile = tile;
+      check(shape, kSteps);
+    }
+}
+
+// What Strategy chooses for the mobile targets, for one row and for many.
+TEST_F(SdpaTest, tilesOfMobileTargets) {
+  for (const char *target : {"adreno-840", "mali-g610", "mali-g76"})
+    for (int headDim : {64, 80, 128, 256})
+      for (int group : {1, 4})
+        for (int maxRows : {1, 40}) {
+          SCOPED_TRACE(std::string(target) + ", " + std::to_string(headDim) +
+                       ", " + std::to_string(group));
+          Shape shape = {2 * group, 2, headDim, 300, maxRows};
+          shape.halfCache = true;
+          shape.target = target;
+          check(shape, {{0, 1}, {250, std::min(maxRows, 33)}});
+        }
+}
+
+TEST_F(SdpaTest, slidingWindow) {
+  for (int window : {1, 7, 100, 5000})
+    for (int splits : {0, 4}) {
+      SCOPED_TRACE(window);
+      Shape shape = {4, 2, 64, 1048, 40, splits};
+      shape.window = window;
+      check(shape, kSteps);
+    }
+}
+
+// Scores up to 25, with and without a cap of 2.
+TEST_F(SdpaTest, softCap) {
+  Shape shape = {4, 2, 64, 300, 17};
+  shape.softCap = 2;
+  auto runner = compile(text(shape));
+  ASSERT_TRUE(runner);
+  Step step = makeStep(shape, 250, 17);
+  for (float &q : step.q)
+    q *= 32;
+  expectClose(run(*runner, shape, step), expected(shape, step), 1e-5);
+}
+
+TEST_F(SdpaTest, biasOfAllHeadsAndOfEach) {
+  for (int biasHeads : {1, 4})
+    for (bool causal : {false, true}) {
+      Shape shape = {4, 2, 64, 301, 17};
+      shape.biasHeads = biasHeads;
+      shape.causal = causal;
+      check(shape, {{0, 17}, {250, 3}});
+    }
+}
+
+// One bias a head where an invocation has four queries of one row, and of
+// several rows.
+TEST_F(SdpaTest, biasOfTiles) {
+  for (int group : {1, 4}) {
+    Shape shape = {2 * group, 2, 64, 64, 17};
+    shape.biasHeads = 2 * group;
+    shape.tile = "workgroup = [16, 1, 1], tile = [16, 4, 4, 8, 4]";
+    check(shape, {{0, 17}, {30, 5}});
+  }
+}
+
+// Rows that an added mask leaves nothing, everything, and the third of four
+// keys.
+TEST_F(SdpaTest, rowWithEveryKeyMasked) {
+  Shape shape = {1, 1, 4, 4, 4};
+  shape.biasHeads = 1;
+  shape.causal = false;
+  auto runner = compile(text(shape));
+  ASSERT_TRUE(runner);
+  Step step = makeStep(shape, 0, 4);
+  step.q.assign(16, 0);
+  for (size_t i = 0; i < step.newV.size(); ++i)
+    step.newV[i] = float(i / 4 + 1);
+  const float hidden = -INFINITY;
+  step.bias = {hidden, hidden, hidden, hidden, 0, 0, 0, 0,
+               hidden, hidden, 0,      hidden, 0, 0, 0, 0};
+  std::vector<float> y = run(*runner, shape, step);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(y[i], 0);
+    EXPECT_FLOAT_EQ(y[4 + i], 2.5);
+    EXPECT_FLOAT_EQ(y[8 + i], 3);
+  }
+}
+
+TEST_F(SdpaTest, sequencesBehindOneAnother) {
+  for (int position : {0, 100})
+    for (int splits : {0, 4}) {
+      Shape shape = {4, 2, 64, 300, 40, splits};
+      shape.causal = false;
+      shape.hasRanges = true;
+      check(shape, {{position, 40}, {position, 7}});
+    }
+}
+
+// Ranges that are empty or behind all keys, and one that ends behind them.
+TEST_F(SdpaTest, rangesWithoutKeys) {
+  Shape shape = {4, 2, 64, 64, 8};
+  shape.causal = false;
+  shape.hasRanges = true;
+  auto runner = compile(text(shape));
+  ASSERT_TRUE(runner);
+  Step step = makeStep(shape, 0, 5);
+  step.ranges = {3, 3, 4, 2, 60, 64, 5, 1000, 1, 1000};
+  std::vector<float> y = run(*runner, shape, step);
+  for (int i = 0; i < 4 * shape.width(); ++i)
+    ASSERT_EQ(y[i], 0) << i;
+  expectClose(y, expected(shape, step), 1e-5);
+}
+
+// Scores of 30 * 30 * 128 and sums of 10000 are outside fp16.
+TEST_F(SdpaTest, valuesOutsideHalfPrecision) {
+  for (bool halfCache : {false, true}) {
+    Shape shape = {1, 1, 128, 8, 5};
+    shape.causal = false;
+    shape.halfCache = halfCache;
+    auto runner = compile(text(shape), {"lavapipe", halfCache});
+    ASSERT_TRUE(runner);
+    Step step = makeStep(shape, 0, 5);
+    step.q.assign(step.q.size(), 30);
+    step.newK.assign(step.newK.size(), 30);
+    for (size_t i = 0; i < step.newV.size(); ++i)
+      step.newV[i] = float(i / 128);
+    for (float y : run(*runner, shape, step))
+      ASSERT_FLOAT_EQ(y, 2);
+  }
+}
+
 TEST_F(SdpaTest, allKeysVisibleWithoutCausalMask) {
   Shape shape = {4, 2, 64, 300, 17};
   shape.causal = false;
@@ -241,8 +470,11 @@ TEST_F(SdpaTest, oneKeyGivesItsValueExactly) {
 }
 
 TEST_F(SdpaTest, rowAloneEqualsRowOfABatch) {
-  for (int splits : {0, 4}) {
-    Shape shape = {4, 2, 64, 1048, 40, splits};
+  Shape chosen = {4, 2, 64, 1048, 40}, split = {4, 2, 64, 1048, 40, 4};
+  Shape paired = chosen, windowed = split;
+  paired.tile = "workgroup = [32, 1, 1], tile = [16, 4, 8, 16, 4]";
+  windowed.window = 100;
+  for (const Shape &shape : {chosen, split, paired, windowed}) {
     auto runner = compile(text(shape));
     ASSERT_TRUE(runner);
     Step step = makeStep(shape, 250, 40);

@@ -12,15 +12,17 @@
 namespace llmc::codegen {
 namespace {
 
-constexpr SdpaDevice kMali = {32, 64, 16, 512, 32768, 4};
-constexpr SdpaDevice kAdreno = {64, 192, 64, 1024, 32768, 12};
+constexpr SdpaDevice kMali = {32, 64, 16, 512, 32768, 4, false, true};
+constexpr SdpaDevice kAdreno = {64, 192, 64, 1024, 32768, 12, true};
 constexpr SdpaDevice kNvidia = {64, 255, 32, 1024, 49152, 132};
 
 std::string describe(const SdpaProblem &problem, const SdpaTile &tile) {
   return "head dimension " + std::to_string(problem.headDim) + ", rows " +
-         std::to_string(problem.rows) + ": " + std::to_string(tile.queries) +
-         " queries, " + std::to_string(tile.lanes) + " lanes, " +
-         std::to_string(tile.keys) + " keys, " +
+         std::to_string(problem.rows) + ", group " +
+         std::to_string(problem.group()) + ": " + std::to_string(tile.queries) +
+         " queries by " + std::to_string(tile.perInvocation) + ", " +
+         std::to_string(tile.lanes) + " lanes, " + std::to_string(tile.keys) +
+         " keys, " + std::to_string(tile.valueLanes) + " value lanes, " +
          std::to_string(tile.registers) + " registers";
 }
 
@@ -34,7 +36,10 @@ TEST(SdpaTile, obeysTheLimitsOfEveryDevice) {
             std::optional<SdpaTile> tile = selectSdpaTile(problem, device);
             ASSERT_TRUE(tile) << headDim;
             SCOPED_TRACE(describe(problem, *tile));
-            EXPECT_EQ(headDim / 4 % tile->lanes, 0);
+            EXPECT_EQ(headDim / 4 % tile->valueLanes, 0);
+            EXPECT_EQ(tile->lanes % tile->valueLanes, 0);
+            EXPECT_EQ(tile->queries % tile->perInvocation, 0);
+            EXPECT_TRUE(group % tile->perInvocation == 0 || group == 1);
             EXPECT_EQ(tile->keys % tile->lanes, 0);
             EXPECT_GE(tile->queries, 1);
             EXPECT_LE(tile->queries, rows * group);
@@ -42,56 +47,101 @@ TEST(SdpaTile, obeysTheLimitsOfEveryDevice) {
             EXPECT_LE(tile->workgroupBytes(problem),
                       device.workgroupMemoryBytes);
             EXPECT_LE(tile->registers, device.registersMax);
-            EXPECT_EQ(tile->accumulators, headDim / tile->lanes);
+            EXPECT_EQ(tile->accumulators,
+                      tile->perInvocation * headDim / tile->valueLanes);
             EXPECT_GE(tile->splits, 1);
           }
 }
 
-// What Mesa's compilers for the targets gave full occupancy to, and how many
-// registers they took (Mali-G610).
-TEST(SdpaTile, lanesAndKeysFollowTheRegisters) {
-  auto expectTile = [](const SdpaDevice &device, int64_t headDim, int64_t lanes,
-                       int64_t keys) {
-    SdpaProblem problem = {128, 32, 8, headDim, 4096, true};
-    SdpaTile tile = *selectSdpaTile(problem, device);
-    SCOPED_TRACE(describe(problem, tile));
-    EXPECT_EQ(tile.lanes, lanes);
-    EXPECT_EQ(tile.keys, keys);
-    EXPECT_LE(tile.registers, device.registersFullOccupancy);
-  };
-  expectTile(kMali, 64, 16, 16);
-  expectTile(kMali, 128, 32, 32);
-  expectTile(kAdreno, 64, 4, 16);
-  expectTile(kAdreno, 128, 8, 32);
+// Many rows: two queries or more share keys and values; on Mali that is worth
+// half the occupancy, and stays clear of spills at 64 registers.
+TEST(SdpaTile, queriesOfManyRowsShareKeys) {
+  for (int64_t headDim : {64, 80, 96, 128, 256})
+    for (int64_t group : {1, 4})
+      for (const SdpaDevice &device : {kMali, kAdreno}) {
+        SdpaProblem problem = {128, 8 * group, 8, headDim, 4096, true};
+        SdpaTile tile = *selectSdpaTile(problem, device);
+        SCOPED_TRACE(describe(problem, tile));
+        EXPECT_GE(tile.perInvocation, 2);
+        if (device.tradesOccupancy)
+          EXPECT_LE(tile.registers, 57);
+        else
+          EXPECT_LE(tile.registers, device.registersFullOccupancy);
+      }
 }
 
-TEST(SdpaTile, registersAreThoseOfTheCompiler) {
+TEST(SdpaTile, fewRowsKeepFullOccupancy) {
+  for (int64_t headDim : {64, 80, 96, 128, 256})
+    for (int64_t group : {1, 4, 8})
+      for (int64_t rows : {1, 8})
+        for (const SdpaDevice &device : {kMali, kAdreno}) {
+          SdpaProblem problem = {rows, 8 * group, 8, headDim, 4096, true};
+          SdpaTile tile = *selectSdpaTile(problem, device);
+          SCOPED_TRACE(describe(problem, tile));
+          EXPECT_LE(tile.registers, device.registersFullOccupancy);
+        }
+}
+
+// Registers of Mali-G610 and Adreno 840 with f16 caches (Mesa 26.2.6).
+TEST(SdpaTile, registersAreThoseOfTheCompilers) {
   struct Measured {
-    int64_t headDim, lanes, keys, registers;
+    const SdpaDevice &device;
+    int64_t headDim, perInvocation, lanes, keys, valueLanes, registers;
   };
-  for (Measured measured : {Measured{64, 16, 16, 30},
-                            {64, 16, 32, 38},
-                            {64, 8, 8, 39},
-                            {64, 8, 16, 46},
-                            {64, 8, 32, 54},
-                            {128, 16, 16, 40},
-                            {128, 16, 32, 47},
-                            {128, 32, 32, 30},
-                            {128, 8, 8, 47},
-                            {128, 8, 32, 60}}) {
-    SdpaTile tile = {
-        64 / measured.lanes, measured.lanes, measured.keys, 1, 0, 0};
-    EXPECT_NEAR(sdpaRegisters({128, 32, 8, measured.headDim, 4096, true}, tile),
-                measured.registers, 3)
-        << measured.headDim << ", " << measured.lanes << ", " << measured.keys;
+  for (const Measured &measured : {Measured{kMali, 128, 1, 32, 32, 32, 30},
+                                   {kMali, 128, 1, 16, 16, 16, 42},
+                                   {kMali, 128, 1, 16, 32, 16, 49},
+                                   {kMali, 128, 2, 16, 16, 16, 56},
+                                   {kMali, 128, 2, 16, 32, 16, 62},
+                                   {kMali, 128, 1, 32, 64, 16, 48},
+                                   {kAdreno, 128, 2, 16, 32, 16, 64},
+                                   {kAdreno, 128, 2, 16, 64, 16, 84},
+                                   {kAdreno, 128, 2, 16, 16, 16, 64},
+                                   {kAdreno, 128, 1, 8, 32, 8, 84},
+                                   {kAdreno, 64, 2, 8, 16, 8, 64},
+                                   {kAdreno, 64, 2, 8, 32, 8, 84},
+                                   {kAdreno, 64, 1, 8, 32, 8, 72},
+                                   {kAdreno, 128, 4, 16, 16, 16, 100}}) {
+    SdpaTile tile = {};
+    tile.queries = tile.perInvocation = measured.perInvocation;
+    tile.lanes = measured.lanes;
+    tile.keys = measured.keys;
+    tile.valueLanes = measured.valueLanes;
+    SdpaProblem problem = {128, 32, 8, measured.headDim, 4096, true};
+    EXPECT_NEAR(double(sdpaRegisters(problem, tile, measured.device)),
+                double(measured.registers), 0.2 * double(measured.registers))
+        << describe(problem, tile);
+  }
+}
+
+// Instructions per multiply-add of Adreno's loops (Mesa 26.2.6).
+TEST(SdpaTile, costIsThatOfTheCompiledLoops) {
+  struct Measured {
+    int64_t perInvocation, lanes, keys, valueLanes;
+    double cost;
+  };
+  for (const Measured &measured : {Measured{1, 8, 32, 8, 3.17},
+                                   {2, 16, 32, 16, 2.41},
+                                   {2, 16, 64, 16, 2.26},
+                                   {2, 16, 16, 16, 2.67},
+                                   {4, 16, 16, 16, 2.12}}) {
+    SdpaTile tile = {};
+    tile.queries = tile.perInvocation = measured.perInvocation;
+    tile.lanes = measured.lanes;
+    tile.keys = measured.keys;
+    tile.valueLanes = measured.valueLanes;
+    SdpaProblem problem = {128, 32, 8, 128, 4096, true};
+    EXPECT_NEAR(sdpaCost(problem, tile), measured.cost, 0.15 * measured.cost)
+        << describe(problem, tile);
   }
 }
 
 TEST(SdpaTile, decodeFillsTheWorkgroupWithTheHeadsOfAGroup) {
-  std::optional<SdpaTile> tile =
-      selectSdpaTile({1, 32, 8, 64, 4096, true}, kMali);
-  EXPECT_EQ(tile->queries, 4);
-  EXPECT_EQ(tile->lanes, 16);
+  for (const SdpaDevice &device : {kMali, kAdreno}) {
+    SdpaTile tile = *selectSdpaTile({1, 32, 8, 64, 4096, true}, device);
+    EXPECT_EQ(tile.queries, 4);
+    EXPECT_EQ(tile.workgroup(), 64);
+  }
 }
 
 TEST(SdpaTile, keysAreSplitWhereHeadsLeaveTheDeviceIdle) {

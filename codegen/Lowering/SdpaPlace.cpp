@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From the numbers of workgroup and invocation to queries and keys.
+
+#include "codegen/Lowering/SdpaPlace.h"
+
+namespace llmc::codegen {
+
+void SdpaPlace::emit() {
+  lane = b.rem(b.localId(), shape.lanes);
+  slot = b.div(b.localId(), shape.lanes);
+  kvHead = b.groupId(gpu::Dimension::y);
+  numKeys = unit.numRows(views.key.type);
+  if (views.key.stateType)
+    numKeys = b.add(b.toIndex(unit.stepWord(views.position)),
+                    unit.numRows(views.query.type));
+  numKeys = b.min(numKeys, b.index(shape.capacity));
+  for (int64_t number = 0; number < shape.perInvocation; ++number)
+    emitQuery(number);
+  Value seen = queries.front().end;
+  for (const SdpaQuery &query : ArrayRef(queries).drop_front())
+    if (query.end != seen)
+      seen = b.max(seen, query.end);
+  lastKey = b.sub(b.max(seen, b.index(1)), b.index(1));
+  emitBlocks();
+}
+
+void SdpaPlace::emitQuery(int64_t number) {
+  SdpaQuery query = {};
+  bool sharesRow = shape.group() % shape.perInvocation == 0;
+  if (number != 0 && sharesRow) {
+    // The next head of the same row.
+    query = queries.front();
+    query.head = b.add(query.head, number);
+    query.quad = b.add(query.quad, number * shape.quads());
+    if (query.bias && views.bias->type.getDimSize(1) != 1)
+      query.bias = b.add(query.bias, number * views.bias->type.getDimSize(2));
+    queries.push_back(query);
+    return;
+  }
+  Value place = b.add(b.mul(b.groupId(gpu::Dimension::x), shape.queries),
+                      b.add(b.mul(slot, shape.perInvocation), number));
+  query.row = b.div(place, shape.group());
+  query.head = b.add(b.mul(kvHead, shape.group()), b.rem(place, shape.group()));
+  // The last workgroup may hold more queries than there are rows to read.
+  Value readRow = b.min(query.row, b.index(shape.rows - 1));
+  query.quad =
+      b.add(b.mul(readRow, views.query.rowStride / 4),
+            b.add(b.mul(query.head, shape.quads()), views.query.offset / 4));
+  if (views.bias) {
+    query.bias =
+        b.add(b.mul(readRow, views.bias->rowStride), views.bias->offset);
+    if (views.bias->type.getDimSize(1) != 1)
+      query.bias =
+          b.add(query.bias, b.mul(query.head, views.bias->type.getDimSize(2)));
+  }
+  emitSeenKeys(query, readRow);
+  queries.push_back(query);
+}
+
+void SdpaPlace::emitSeenKeys(SdpaQuery &query, Value readRow) {
+  query.end = numKeys;
+  if (sdpa.getCausal()) {
+    Value behind =
+        b.add(b.add(b.toIndex(unit.stepWord(views.position)), readRow), 1);
+    query.end = b.min(behind, numKeys);
+    if (auto window = static_cast<int64_t>(sdpa.getWindow()))
+      query.begin = b.sub(b.max(behind, b.index(window)), b.index(window));
+  }
+  if (!views.ranges)
+    return;
+  // Rows beyond the step's follow its last one: theirs may be anything.
+  Value last = b.sub(unit.numRows(views.query.type), b.index(1));
+  Value range = b.add(b.mul(b.min(readRow, last), 2), views.ranges->offset);
+  Value memref =
+      unit.bind(views.ranges->slice, b.getI32Type(), program::Access::Read);
+  Value first = b.toIndex(b.load(memref, range));
+  query.begin = query.begin ? b.max(query.begin, first) : first;
+  query.end = b.min(query.end, b.toIndex(b.load(memref, b.add(range, 1))));
+}
+
+/// The blocks that hold a key which a query of the workgroup sees.
+void SdpaPlace::emitBlocks() {
+  Value firstRow =
+      b.div(b.mul(b.groupId(gpu::Dimension::x), shape.queries), shape.group());
+  Value numRows = unit.numRows(views.query.type);
+  end = numKeys;
+  if (views.ranges) {
+    meetRanges();
+  } else if (sdpa.getCausal()) {
+    Value start = b.toIndex(unit.stepWord(views.position));
+    Value lastQuery = b.add(b.mul(b.groupId(gpu::Dimension::x), shape.queries),
+                            shape.queries - 1);
+    Value lastRow = b.div(lastQuery, shape.group());
+    end = b.min(b.add(start, b.add(lastRow, 1)), numKeys);
+    if (auto window = static_cast<int64_t>(sdpa.getWindow()))
+      begin = b.sub(b.max(b.add(b.add(start, firstRow), 1), b.index(window)),
+                    b.index(window));
+  }
+  if (begin)
+    begin = b.mul(b.div(begin, shape.keys), shape.keys);
+  end = b.select(b.less(firstRow, numRows), end, b.index(0));
+}
+
+/// The first and last key over all queries of the workgroup, through workgroup
+/// memory.
+void SdpaPlace::meetRanges() {
+  Value begins = b.workgroupMemory(shape.queries, b.getI32Type()),
+        ends = b.workgroupMemory(shape.queries, b.getI32Type());
+  b.ifThen(b.equal(lane, b.index(0)), [&] {
+    for (auto [number, query] : llvm::enumerate(queries)) {
+      Value place =
+          b.add(b.mul(slot, shape.perInvocation), static_cast<int64_t>(number));
+      b.store(b.toI32(query.begin), begins, place);
+      b.store(b.toI32(query.end), ends, place);
+    }
+  });
+  b.barrier();
+  auto widen = [&](Value place, ValueRange carried) -> SmallVector<Value> {
+    Value first = b.toIndex(b.load(begins, place)),
+          last = b.toIndex(b.load(ends, place));
+    Value isEmpty = b.less(last, b.add(first, 1));
+    return {b.select(isEmpty, carried[0], b.min(carried[0], first)),
+            b.select(isEmpty, carried[1], b.max(carried[1], last))};
+  };
+  SmallVector<Value> both =
+      b.forLoop(b.index(0), b.opaqueIndex(shape.queries), b.index(1),
+                ValueRange{numKeys, b.index(0)}, widen);
+  begin = both[0];
+  end = both[1];
+}
+
+/// The first key of the split's first block: blocks are dealt by their number
+/// in the cache, wherever `begin` is.
+Value SdpaPlace::firstBlock() {
+  Value split = b.groupId(gpu::Dimension::z);
+  if (!begin)
+    return b.mul(split, shape.keys);
+  if (shape.splits == 1)
+    return begin;
+  Value block = b.div(begin, shape.keys);
+  Value ahead = b.sub(b.add(split, shape.splits), b.rem(block, shape.splits));
+  return b.mul(b.add(block, b.rem(ahead, shape.splits)), shape.keys);
+}
+
+} // namespace llmc::codegen

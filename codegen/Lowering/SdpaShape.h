@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the two kernels of attention share: sizes with the tile that Strategy
+// chose, and where partial results lie between the kernels.
+
+#ifndef LLMC_CODEGEN_LOWERING_SDPASHAPE_H
+#define LLMC_CODEGEN_LOWERING_SDPASHAPE_H
+
+#include "codegen/Lowering/RegionLowering.h"
+
+namespace llmc::codegen {
+
+/// The maximum of scores starts from here, and scores of hidden keys are lower
+/// still: finite, so that no device has to get infinities right.
+inline constexpr double kLowestScore = -1e38;
+inline constexpr double kHiddenScore = -3e38;
+
+/// Sizes of one attention, and its tile. A query is a (row, head) pair; those
+/// of one KV head are numbered row by row.
+struct SdpaShape {
+  int64_t rows, heads, kvHeads, headDim;
+  /// Keys that there is memory for.
+  int64_t capacity;
+  /// Queries of a workgroup and of an invocation; invocations that share the
+  /// latter; keys whose weights pass through workgroup memory together;
+  /// invocations that share a value; workgroups that share the keys.
+  int64_t queries, perInvocation, lanes, keys, valueLanes, splits;
+  int64_t workgroup;
+
+  int64_t group() const { return heads / kvHeads; }
+  int64_t quads() const { return headDim / 4; }
+  int64_t quadsPerLane() const { return quads() / valueLanes; }
+  int64_t scoresPerLane() const { return keys / lanes; }
+  /// Keys that are added up side by side by invocations of one query.
+  int64_t classes() const { return lanes / valueLanes; }
+  int64_t rowQuads() const { return heads * quads(); }
+  /// Quads of the partial sums before the quads {maximum, sum, 0, 0} begin.
+  int64_t partialQuads() const { return splits * rows * rowQuads(); }
+  /// Bytes of all partial results.
+  int64_t partialBytes() const {
+    return 16 * (partialQuads() + splits * rows * heads);
+  }
+};
+
+/// The sizes of `sdpa`, whose keys lie in `key`, with the tile of the region's
+/// config; an error when they do not go together.
+FailureOr<SdpaShape> sdpaShape(RegionContext &context, graph::SdpaOp sdpa,
+                               const View &key);
+
+/// 1 / sum, or 0 for a query that saw no key.
+Value inverseSum(KernelBuilder &builder, Value sum);
+
+/// Emits the kernel that adds up what the splits found and stores the rows of
+/// `result`. `partials` holds, as vectors of four, sums of the values
+/// [splits][rows][heads][head dimension], then {maximum, sum of weights, 0, 0}
+/// [splits][rows][heads].
+void emitSdpaCombine(RegionContext &context, const SdpaShape &shape,
+                     Value partials, const View &result);
+
+} // namespace llmc::codegen
+
+#endif // LLMC_CODEGEN_LOWERING_SDPASHAPE_H
