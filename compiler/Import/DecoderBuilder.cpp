@@ -40,9 +40,9 @@ private:
   Value layer(Value input, size_t index);
   Value attention(Value input, const DecoderLayer &layer, size_t index);
   Value heads(Value projected, int64_t numHeads,
-              const std::optional<Weight> &norm);
+              const std::optional<Weight> &norm, const Rotary &rotary);
   Value cached(Value perHead, StringRef state);
-  Value scaledDotProduct(Value query, Value key, Value value);
+  Value scaledDotProduct(Value query, Value key, Value value, int64_t window);
   Value feedForward(Value input, const DecoderLayer &layer);
 
   // Single ops.
@@ -51,7 +51,10 @@ private:
   Value matmul(Value lhs, Value rhs, bool transposeRhs,
                ArrayRef<int64_t> shape);
   Value rmsNorm(Value input, const Weight &gain);
-  Value rotate(Value input);
+  Value rotate(Value input, const Rotary &rotary);
+  Value constant(float value);
+  Value softCapped(Value input, float cap);
+  Value activated(Value gate);
   Value reshape(Value input, ArrayRef<int64_t> shape);
   Value transpose(Value input, ArrayRef<int64_t> permutation);
   template <typename OpT>
@@ -111,8 +114,28 @@ Value DecoderBuilder::rmsNorm(Value input, const Weight &gain) {
                                   builder.getF32FloatAttr(model.normEpsilon));
 }
 
-Value DecoderBuilder::rotate(Value input) {
-  const Rotary &rotary = model.rotary;
+Value DecoderBuilder::constant(float value) {
+  return graph::ConstantOp::create(builder, loc, tensor({}),
+                                   builder.getF32FloatAttr(value));
+}
+
+/// cap * tanh(input / cap); the input when cap is 0.
+Value DecoderBuilder::softCapped(Value input, float cap) {
+  if (cap == 0.0f)
+    return input;
+  Value limit = constant(cap);
+  Value bent = graph::TanhOp::create(builder, loc, input.getType(),
+                                     binary<graph::DivOp>(input, limit));
+  return binary<graph::MulOp>(bent, limit);
+}
+
+Value DecoderBuilder::activated(Value gate) {
+  if (model.activation == Activation::GeluTanh)
+    return graph::GeluTanhOp::create(builder, loc, gate.getType(), gate);
+  return graph::SiluOp::create(builder, loc, gate.getType(), gate);
+}
+
+Value DecoderBuilder::rotate(Value input, const Rotary &rotary) {
   Value factors = rotary.factors ? decoded(*rotary.factors) : Value();
   return graph::RotaryOp::create(
       builder, loc, input.getType(), input, position, factors,
@@ -142,11 +165,12 @@ Value DecoderBuilder::transpose(Value input, ArrayRef<int64_t> permutation) {
 
 /// [rows, heads * D] → normed and rotated [rows, heads, D]
 Value DecoderBuilder::heads(Value projected, int64_t numHeads,
-                            const std::optional<Weight> &norm) {
+                            const std::optional<Weight> &norm,
+                            const Rotary &rotary) {
   Value perHead = reshape(projected, {kDynamic, numHeads, model.headDim});
   if (norm)
     perHead = rmsNorm(perHead, *norm);
-  return rotate(perHead);
+  return rotate(perHead, rotary);
 }
 
 /// [rows, KV heads, D] → all visible [KV heads, 1, keys, D]
@@ -162,19 +186,20 @@ Value DecoderBuilder::cached(Value perHead, StringRef state) {
 
 /// query [rows, heads, D], key and value [KV heads, 1, keys, D]
 /// → [rows, heads * D]
-Value DecoderBuilder::scaledDotProduct(Value query, Value key, Value value) {
+Value DecoderBuilder::scaledDotProduct(Value query, Value key, Value value,
+                                       int64_t window) {
   int64_t kvHeads = model.numKvHeads, group = model.numHeads / kvHeads;
   int64_t dim = model.headDim;
   Value grouped =
       transpose(reshape(query, {kDynamic, kvHeads, group, dim}), {1, 2, 0, 3});
   Value scores = matmul(grouped, key, /*transposeRhs=*/true,
                         {kvHeads, group, kDynamic, kDynamic});
-  Value scale = graph::ConstantOp::create(
-      builder, loc, tensor({}),
-      builder.getF32FloatAttr(1.0f / std::sqrt(static_cast<float>(dim))));
+  Value scale =
+      constant(1.0f / std::sqrt(static_cast<float>(model.scoreDivisor)));
   scores = binary<graph::MulOp>(scores, scale);
+  scores = softCapped(scores, model.attentionSoftCap);
   scores = graph::CausalMaskOp::create(builder, loc, scores.getType(), scores,
-                                       position);
+                                       position, window);
   Value weights =
       graph::SoftmaxOp::create(builder, loc, scores.getType(), scores);
   Value result = matmul(weights, value, /*transposeRhs=*/false,
@@ -190,18 +215,20 @@ Value DecoderBuilder::attention(Value input, const DecoderLayer &layer,
   Value key = linear(input, layer.key);
   Value value = linear(input, layer.value);
   at(prefix + ".rotary");
-  query = heads(query, model.numHeads, layer.queryNorm);
-  key = heads(key, model.numKvHeads, layer.keyNorm);
+  const Rotary &rotary = layer.window != 0 ? model.windowRotary : model.rotary;
+  query = heads(query, model.numHeads, layer.queryNorm, rotary);
+  key = heads(key, model.numKvHeads, layer.keyNorm, rotary);
   value = reshape(value, {kDynamic, model.numKvHeads, model.headDim});
   at(prefix + ".attention");
   key = cached(key, prefix + ".k");
   value = cached(value, prefix + ".v");
-  return linear(scaledDotProduct(query, key, value), layer.output);
+  return linear(scaledDotProduct(query, key, value, layer.window),
+                layer.output);
 }
 
 Value DecoderBuilder::feedForward(Value input, const DecoderLayer &layer) {
   Value gate = linear(input, layer.gate);
-  gate = graph::SiluOp::create(builder, loc, gate.getType(), gate);
+  gate = activated(gate);
   Value up = linear(input, layer.up);
   return linear(binary<graph::MulOp>(gate, up), layer.down);
 }
@@ -209,9 +236,15 @@ Value DecoderBuilder::feedForward(Value input, const DecoderLayer &layer) {
 Value DecoderBuilder::layer(Value input, size_t index) {
   const DecoderLayer &layer = model.layers[index];
   Value normed = rmsNorm(input, layer.attentionNorm);
-  Value hidden = binary<graph::AddOp>(input, attention(normed, layer, index));
+  Value part = attention(normed, layer, index);
+  if (layer.postAttentionNorm)
+    part = rmsNorm(part, *layer.postAttentionNorm);
+  Value hidden = binary<graph::AddOp>(input, part);
   normed = rmsNorm(hidden, layer.feedForwardNorm);
-  return binary<graph::AddOp>(hidden, feedForward(normed, layer));
+  part = feedForward(normed, layer);
+  if (layer.postFeedForwardNorm)
+    part = rmsNorm(part, *layer.postFeedForwardNorm);
+  return binary<graph::AddOp>(hidden, part);
 }
 
 //===----------------------------------------------------------------------===//
@@ -277,6 +310,8 @@ void DecoderBuilder::buildForward() {
   Value table = decoded(model.embedding);
   Value hidden = graph::EmbeddingOp::create(builder, loc, hiddenType,
                                             function.getArgument(0), table);
+  if (model.embeddingScale != 1.0f)
+    hidden = binary<graph::MulOp>(hidden, constant(model.embeddingScale));
   for (size_t index = 0; index < model.layers.size(); ++index)
     hidden = layer(hidden, index);
   mlir::func::ReturnOp::create(builder, loc, hidden);
@@ -296,6 +331,7 @@ void DecoderBuilder::buildLogits() {
   Value normed = rmsNorm(rows, model.outputNorm);
   Value logits =
       linear(normed, {model.output ? *model.output : model.embedding, {}});
+  logits = softCapped(logits, model.logitSoftCap);
   mlir::func::ReturnOp::create(builder, loc, logits);
 }
 

@@ -33,8 +33,8 @@ struct Linear {
   std::optional<Weight> bias;
 };
 
-/// x = x + output(attention(q, k, v of norm(x)))
-/// x = x + down(silu(gate(norm(x))) * up(norm(x)))
+/// x = x + [norm](output(attention(q, k, v of norm(x))))
+/// x = x + [norm](down(activation(gate(norm(x))) * up(norm(x))))
 struct DecoderLayer {
   Weight attentionNorm;
   Linear query, key, value, output;
@@ -42,6 +42,10 @@ struct DecoderLayer {
   std::optional<Weight> queryNorm, keyNorm;
   Weight feedForwardNorm;
   Linear gate, up, down;
+  /// Of what is added to x.
+  std::optional<Weight> postAttentionNorm, postFeedForwardNorm;
+  /// A row sees the last `window` keys; 0: all.
+  int64_t window = 0;
 };
 
 struct Rotary {
@@ -55,6 +59,9 @@ struct Rotary {
   std::optional<Weight> factors;
 };
 
+/// Of the gate in the feed-forward part.
+enum class Activation { Silu, GeluTanh };
+
 struct DecoderModel {
   std::string file;
   std::string architecture;
@@ -64,7 +71,16 @@ struct DecoderModel {
   /// Tokens that the KV caches have room for.
   int64_t contextLength;
   float normEpsilon;
-  Rotary rotary;
+  /// Of layers that see all keys, and of layers with a window.
+  Rotary rotary, windowRotary;
+  Activation activation = Activation::Silu;
+  /// Scores are divided by the root of it; the head dimension but for gemma
+  /// 27B.
+  int64_t scoreDivisor;
+  /// Embeddings are multiplied by it.
+  float embeddingScale = 1.0f;
+  /// c turns a score or logit x into c tanh(x / c); 0: none.
+  float attentionSoftCap = 0.0f, logitSoftCap = 0.0f;
   Weight embedding; // [vocabulary, hidden]
   std::vector<DecoderLayer> layers;
   Weight outputNorm;

@@ -33,14 +33,36 @@ struct Architecture {
   Bias queryKeyValueBias;
   Bias otherBias;
   bool hasQueryKeyNorm;
-  bool mayHaveRotaryFactors;
+  bool mayHaveRotaryFactors = false;
+  /// What follows is gemma's: sqrt(hidden size) scales the embeddings, GELU the
+  /// gate, and the parts are normed before they are added.
+  bool isGemma = false;
+  /// Every layer but the last of so many sees a window of keys only; 1: none.
+  int64_t windowPattern = 1;
+  /// Base of the rotation in layers with a window, which isn't scaled there; 0:
+  /// as everywhere.
+  float windowRotaryBase = 0.0f;
+  bool hasSoftCaps = false;
+  /// The model of so many layers (27B) divides scores by the root of the hidden
+  /// size per head, which differs from the head dimension there.
+  size_t layersWithHiddenPerHead = 0;
 };
 
 constexpr Architecture kArchitectures[] = {
-    {"llama", RotaryPairs::Adjacent, Bias::Optional, Bias::Optional, false,
-     true},
-    {"qwen2", RotaryPairs::Half, Bias::Required, Bias::None, false, false},
-    {"qwen3", RotaryPairs::Half, Bias::None, Bias::None, true, false},
+    {"llama", RotaryPairs::Adjacent, Bias::Optional, Bias::Optional,
+     /*hasQueryKeyNorm=*/false, /*mayHaveRotaryFactors=*/true},
+    {"qwen2", RotaryPairs::Half, Bias::Required, Bias::None,
+     /*hasQueryKeyNorm=*/false},
+    {"qwen3", RotaryPairs::Half, Bias::None, Bias::None,
+     /*hasQueryKeyNorm=*/true},
+    {"gemma2", RotaryPairs::Half, Bias::None, Bias::None,
+     /*hasQueryKeyNorm=*/false, /*mayHaveRotaryFactors=*/false,
+     /*isGemma=*/true, /*windowPattern=*/2, /*windowRotaryBase=*/0.0f,
+     /*hasSoftCaps=*/true, /*layersWithHiddenPerHead=*/46},
+    {"gemma3", RotaryPairs::Half, Bias::None, Bias::None,
+     /*hasQueryKeyNorm=*/true, /*mayHaveRotaryFactors=*/false,
+     /*isGemma=*/true, /*windowPattern=*/6, /*windowRotaryBase=*/10000.0f,
+     /*hasSoftCaps=*/false, /*layersWithHiddenPerHead=*/62},
 };
 
 /// Fills in a DecoderModel from a file. Every method adds one part of it.
@@ -71,6 +93,8 @@ private:
   llvm::Error readContextLength();
   llvm::Error readRotary();
   llvm::Error readRotaryScaling();
+  llvm::Error readGemma();
+  llvm::Error readWindows();
   llvm::Error refuseExperts();
 
   // Tensors.
@@ -85,6 +109,7 @@ private:
   llvm::Error readModelTensors();
   llvm::Error readLayer(size_t index, DecoderLayer &layer);
   llvm::Error readAttention(const Twine &prefix, DecoderLayer &layer);
+  llvm::Error readPostNorms(const Twine &prefix, DecoderLayer &layer);
   llvm::Error readVocabulary();
   llvm::Error refuseUnusedTensors();
 
@@ -266,6 +291,46 @@ llvm::Error DecoderReader::readRotaryScaling() {
   return llvm::Error::success();
 }
 
+/// Which layers see a window, and their rotation. Files say the window's
+/// length; the pattern of layers only where it isn't the architecture's own.
+llvm::Error DecoderReader::readWindows() {
+  int64_t window, pattern;
+  if (llvm::Error error = readSize("attention.sliding_window", window))
+    return error;
+  if (llvm::Error error = readSize("attention.sliding_window_pattern", pattern,
+                                   architecture->windowPattern, kMaxLayers))
+    return error;
+  for (auto [index, layer] : llvm::enumerate(model.layers))
+    if (static_cast<int64_t>(index) % pattern != pattern - 1)
+      layer.window = window;
+  if (architecture->windowRotaryBase == 0.0f)
+    return llvm::Error::success();
+  model.windowRotary.positionScale = 1.0f;
+  return readReal("rope.freq_base_swa", model.windowRotary.base,
+                  architecture->windowRotaryBase);
+}
+
+llvm::Error DecoderReader::readGemma() {
+  model.windowRotary = model.rotary;
+  model.scoreDivisor =
+      model.layers.size() == architecture->layersWithHiddenPerHead
+          ? model.hiddenSize / model.numHeads
+          : model.headDim;
+  if (!architecture->isGemma)
+    return llvm::Error::success();
+  model.activation = importer::Activation::GeluTanh;
+  model.embeddingScale = std::sqrt(static_cast<float>(model.hiddenSize));
+  if (architecture->hasSoftCaps) {
+    if (llvm::Error error =
+            readReal("attn_logit_softcapping", model.attentionSoftCap, 50.0f))
+      return error;
+    if (llvm::Error error =
+            readReal("final_logit_softcapping", model.logitSoftCap, 30.0f))
+      return error;
+  }
+  return readWindows();
+}
+
 //===----------------------------------------------------------------------===//
 // Tensors
 //===----------------------------------------------------------------------===//
@@ -355,6 +420,18 @@ llvm::Error DecoderReader::readAttention(const Twine &prefix,
                     layer.keyNorm.emplace());
 }
 
+llvm::Error DecoderReader::readPostNorms(const Twine &prefix,
+                                         DecoderLayer &layer) {
+  if (!architecture->isGemma)
+    return llvm::Error::success();
+  if (llvm::Error error =
+          readWeight(prefix + "post_attention_norm.weight", {model.hiddenSize},
+                     layer.postAttentionNorm.emplace()))
+    return error;
+  return readWeight(prefix + "post_ffw_norm.weight", {model.hiddenSize},
+                    layer.postFeedForwardNorm.emplace());
+}
+
 llvm::Error DecoderReader::readLayer(size_t index, DecoderLayer &layer) {
   std::string prefix = "blk." + std::to_string(index) + ".";
   int64_t hidden = model.hiddenSize, inner = model.feedForwardSize;
@@ -370,7 +447,10 @@ llvm::Error DecoderReader::readLayer(size_t index, DecoderLayer &layer) {
   if (llvm::Error error =
           readLinear(prefix + "ffn_up", inner, hidden, bias, layer.up))
     return error;
-  return readLinear(prefix + "ffn_down", hidden, inner, bias, layer.down);
+  if (llvm::Error error =
+          readLinear(prefix + "ffn_down", hidden, inner, bias, layer.down))
+    return error;
+  return readPostNorms(prefix, layer);
 }
 
 /// The vocabulary's size is the embedding's number of rows; what else states it
@@ -429,6 +509,8 @@ llvm::Expected<DecoderModel> DecoderReader::read() {
   if (llvm::Error error = readContextLength())
     return error;
   if (llvm::Error error = readRotary())
+    return error;
+  if (llvm::Error error = readGemma())
     return error;
   if (llvm::Error error = readModelTensors())
     return error;

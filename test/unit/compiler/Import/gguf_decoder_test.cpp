@@ -9,6 +9,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include <cmath>
+
 namespace {
 
 using llmc::importer::DecoderModel;
@@ -46,6 +48,47 @@ TEST(GgufDecoderTest, RotaryPairsFollowTheArchitecture) {
             RotaryPairs::Adjacent);
   EXPECT_EQ(accept(ToyDecoder("qwen2").file()).rotary.pairs, RotaryPairs::Half);
   EXPECT_EQ(accept(ToyDecoder("qwen3").file()).rotary.pairs, RotaryPairs::Half);
+}
+
+TEST(GgufDecoderTest, GemmaTwoHasCapsAndAWindowInEveryOtherLayer) {
+  DecoderModel model = accept(ToyDecoder("gemma2").file());
+  EXPECT_EQ(model.activation, llmc::importer::Activation::GeluTanh);
+  EXPECT_FLOAT_EQ(model.embeddingScale, std::sqrt(8.0f));
+  EXPECT_EQ(model.attentionSoftCap, 50.0f);
+  EXPECT_EQ(model.logitSoftCap, 30.0f);
+  EXPECT_EQ(model.layers[0].window, 16);
+  EXPECT_EQ(model.layers[1].window, 0);
+  EXPECT_EQ(model.windowRotary.base, model.rotary.base);
+  EXPECT_EQ(model.layers[0].postAttentionNorm->name,
+            "blk.0.post_attention_norm.weight");
+  EXPECT_EQ(model.scoreDivisor, 4);
+
+  GgufBuilder capped = ToyDecoder("gemma2").file();
+  capped.real("gemma2.attn_logit_softcapping", 20.0f);
+  EXPECT_EQ(accept(capped).attentionSoftCap, 20.0f);
+}
+
+TEST(GgufDecoderTest, GemmaThreeRotatesWindowsOtherwise) {
+  GgufBuilder file = ToyDecoder("gemma3").file();
+  file.real("gemma3.rope.freq_base", 1e6f)
+      .real("gemma3.rope.scaling.factor", 8.0f);
+  DecoderModel model = accept(file);
+  EXPECT_EQ(model.rotary.base, 1e6f);
+  EXPECT_EQ(model.rotary.positionScale, 0.125f);
+  EXPECT_EQ(model.windowRotary.base, 1e4f);
+  EXPECT_EQ(model.windowRotary.positionScale, 1.0f);
+  EXPECT_EQ(model.attentionSoftCap, 0.0f);
+  EXPECT_EQ(model.layers[1].window, 16);
+
+  file.number("gemma3.attention.sliding_window_pattern", 2);
+  EXPECT_EQ(accept(file).layers[1].window, 0);
+}
+
+TEST(GgufDecoderTest, GemmaNeedsTheLengthOfItsWindow) {
+  ToyDecoder toy("gemma3");
+  toy.keyLeftOut = "attention.sliding_window";
+  EXPECT_THAT(refusal(toy.file()),
+              HasSubstr("'gemma3.attention.sliding_window' is missing"));
 }
 
 TEST(GgufDecoderTest, BiasesAndNormsAreThoseOfTheArchitecture) {
@@ -135,9 +178,10 @@ TEST(GgufDecoderTest, RotaryFactorsAreHonouredOrRefused) {
 
 TEST(GgufDecoderTest, RefusesUnknownArchitectures) {
   for (const char *name : {"gemma9", "LLAMA", ""})
-    EXPECT_THAT(refusal(ToyDecoder(name).file()),
-                HasSubstr("'general.architecture' is '" + std::string(name) +
-                          "', supported are llama, qwen2, qwen3"));
+    EXPECT_THAT(
+        refusal(ToyDecoder(name).file()),
+        HasSubstr("'general.architecture' is '" + std::string(name) +
+                  "', supported are llama, qwen2, qwen3, gemma2, gemma3"));
   EXPECT_THAT(refusal(GgufBuilder()),
               HasSubstr("'general.architecture' is missing"));
 }

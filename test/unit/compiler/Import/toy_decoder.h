@@ -35,6 +35,8 @@ struct ToyDecoder {
     number(builder, "attention.head_count_kv", 1);
     if (keyLeftOut != "attention.layer_norm_rms_epsilon")
       builder.real(architecture + ".attention.layer_norm_rms_epsilon", 1e-5f);
+    if (isGemma())
+      number(builder, "attention.sliding_window", 16);
     for (const auto &[name, shape] : tensors())
       if (name != leftOut)
         builder.ones(name, shape);
@@ -56,6 +58,8 @@ private:
     if (key != keyLeftOut)
       builder.number(architecture + "." + key, value);
   }
+
+  bool isGemma() const { return architecture.rfind("gemma", 0) == 0; }
 
   /// Innermost dimension first.
   std::vector<Entry> tensors() const {
@@ -79,7 +83,11 @@ private:
         add("attn_k.bias", {headDim});
         add("attn_v.bias", {headDim});
       }
-      if (architecture == "qwen3") {
+      if (isGemma()) {
+        add("post_attention_norm.weight", {8});
+        add("post_ffw_norm.weight", {8});
+      }
+      if (architecture == "qwen3" || architecture == "gemma3") {
         add("attn_q_norm.weight", {headDim});
         add("attn_k_norm.weight", {headDim});
       }
