@@ -52,9 +52,11 @@ graph::LoweringConfigAttr toConfig(const LinearTile &tile,
                                    MLIRContext *context) {
   const FamilyStrategy &strategy = problem.strategy;
   const GemvStrategy &gemv = strategy.gemv;
-  // Sums in half precision are sums of codes. Those of 8 bits would need inputs
-  // so small that f16 has few bits left for them.
-  bool fitsHalf = columnsPerUnit(problem.shape.format) == 8 &&
+  // Sums in half precision are sums of codes. Only a norm bounds its input
+  // whatever the model; and those of 8 bits would need inputs so small that f16
+  // has few bits left for them.
+  bool fitsHalf = problem.shape.hasNorm &&
+                  columnsPerUnit(problem.shape.format) == 8 &&
                   tile.rows <= kMaxGroupSumRows;
   StringRef arithmetic = fitsHalf ? gemv.arithmetic : "f32";
   SmallVector<int64_t> sizes = {tile.rows, tile.columns, tile.kStep};
