@@ -29,13 +29,16 @@ FailureOr<graph::LoweringConfigAttr> selectRmsNorm(const StrategyInput &input) {
     return tensor.getRank() > 1;
   });
   int64_t live = 13 + 4 * inputs;
+  StringRef reduction = getFamilyStrategy(input.device).reduction;
   MLIRContext *context = region.getContext();
   return graph::LoweringConfigAttr::get(
       context, StringAttr::get(context, "rms_norm"), {threads, 1, 1},
       /*tile=*/{1, 4},
       /*splits=*/1, /*accumulators=*/4,
-      streamingRegisters(input.device, live, Latency::Long),
-      /*arithmetic=*/"f32", getFamilyStrategy(input.device).reduction,
+      streamingRegisters(input.device, live,
+                         reduction == "subgroup" ? Latency::Short
+                                                 : Latency::Long),
+      /*arithmetic=*/"f32", reduction,
       /*decode=*/"convert");
 }
 
