@@ -112,7 +112,7 @@ class Text(unittest.TestCase):
 
     def test_page_of_docs(self):
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-            json.dump({"mesa": "9.8.7", "kernels": [GOOD]}, file)
+            json.dump({"mesa": "9.8.7", "kernels": [changed("checksum", "1", files=["qwen3-0.6b-Q4_0.llmc"])]}, file)
             file.flush()
             page = subprocess.run([sys.executable, os.path.join(stats_testing.TOOL, "make-doc"), file.name], stdout=subprocess.PIPE,
                                   check=True, encoding="utf-8").stdout
