@@ -32,9 +32,14 @@ std::unique_ptr<ComputeDevice> ComputeDevice::create() {
   vkEnumeratePhysicalDevices(result->instance, &count, &result->physical);
   if (count == 0)
     return nullptr;
-  VkPhysicalDeviceProperties properties;
-  vkGetPhysicalDeviceProperties(result->physical, &properties);
-  result->deviceName = properties.deviceName;
+  VkPhysicalDeviceSubgroupProperties subgroup = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
+  VkPhysicalDeviceProperties2 properties = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+  properties.pNext = &subgroup;
+  vkGetPhysicalDeviceProperties2(result->physical, &properties);
+  result->deviceName = properties.properties.deviceName;
+  result->subgroup = subgroup.subgroupSize;
 
   VkPhysicalDeviceVulkan13Features features13 = {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};

@@ -46,6 +46,8 @@ public:
   ~ComputeDevice();
 
   const std::string &name() const { return deviceName; }
+  /// Invocations of a subgroup.
+  uint32_t subgroupSize() const { return subgroup; }
   /// Filled with 0xff, which is NaN in f32 and f16: what a kernel should not
   /// have read shows.
   Buffer allocate(size_t bytes);
@@ -68,7 +70,7 @@ private:
   VkDevice device = VK_NULL_HANDLE;
   VkQueue queue = VK_NULL_HANDLE;
   VkCommandPool commandPool = VK_NULL_HANDLE;
-  uint32_t memoryType = 0;
+  uint32_t memoryType = 0, subgroup = 0;
   std::string deviceName;
 };
 
