@@ -6,6 +6,8 @@
 
 #include "codegen/Lowering/GemmWeights.h"
 
+#include "codegen/Lowering/PackedScales.h"
+
 namespace llmc::codegen {
 
 //===----------------------------------------------------------------------===//
@@ -85,13 +87,6 @@ SmallVector<Value> GemmWeights::loadUnits(Value place) {
 // Scales and high bits
 //===----------------------------------------------------------------------===//
 
-Value GemmWeights::unpackHalf4(Value words) {
-  Value low = b.unpackHalf2(b.extract(words, 0)),
-        high = b.unpackHalf2(b.extract(words, 1));
-  return b.vector({b.extract(low, 0), b.extract(low, 1), b.extract(high, 0),
-                   b.extract(high, 1)});
-}
-
 std::array<Value, 4> GemmWeights::bytesToF32(Value word, bool isSigned) {
   std::array<Value, 4> numbers;
   if (hasBytes) {
@@ -118,7 +113,7 @@ std::array<Value, 4> GemmWeights::bytesToF32(Value word, bool isSigned) {
 /// too large.
 void GemmWeights::loadHalfScales(Value group, GemmGroup &data) {
   for (int64_t quad = 0; quad < numQuads; ++quad) {
-    Value scale = unpackHalf4(load(scales, group, quad));
+    Value scale = unpackHalf4(b, load(scales, group, quad));
     if (layout().format == WeightFormat::Q4_0 && form == CodeForm::Packed)
       scale = b.mul(scale, b.constant(b.f32x4(), 1.0 / 16));
     else if (layout().format == WeightFormat::Q4_0)
@@ -127,20 +122,13 @@ void GemmWeights::loadHalfScales(Value group, GemmGroup &data) {
   }
 }
 
-/// Q4_K and Q5_K: the six-bit scale and minimum of each row, put together for
-/// four rows at once, a byte each, from nibbles and pairs of bits.
+/// Q4_K and Q5_K: the six-bit scale and minimum of each row.
 void GemmWeights::loadKScales(Value group, GemmGroup &data) {
   Value superNumber = b.div(group, 8), j = b.rem(group, 8);
   Value highShift = b.toI32(b.mul(b.rem(j, 2), 16));
   auto sixBits = [&](Value nibbles, Value pairs) {
-    nibbles = b.bitAnd(nibbles, 0xffff);
-    nibbles = b.bitAnd(b.bitOr(nibbles, b.shiftLeft(nibbles, 8)), 0x00ff00ff);
-    nibbles = b.bitAnd(b.bitOr(nibbles, b.shiftLeft(nibbles, 4)), 0x0f0f0f0f);
-    pairs = b.bitAnd(pairs, 0xff);
-    pairs = b.bitAnd(b.bitOr(pairs, b.shiftLeft(pairs, 12)), 0x000f000f);
-    pairs = b.bitAnd(b.bitOr(pairs, b.shiftLeft(pairs, 6)), 0x03030303);
     std::array<Value, 4> rows =
-        bytesToF32(b.bitOr(nibbles, b.shiftLeft(pairs, 4)), false);
+        bytesToF32(joinSixBits(b, nibbles, pairs), false);
     return b.vector(ValueRange(rows));
   };
   for (int64_t quad = 0; quad < numQuads; ++quad) {
@@ -167,7 +155,7 @@ void GemmWeights::loadKScales(Value group, GemmGroup &data) {
 void GemmWeights::loadQ6Scales(Value group, GemmGroup &data) {
   for (int64_t quad = 0; quad < numQuads; ++quad) {
     std::array<Value, 4> rows = bytesToF32(load(sub, group, quad), true);
-    Value d = unpackHalf4(load(super, b.div(group, 16), quad));
+    Value d = unpackHalf4(b, load(super, b.div(group, 16), quad));
     if (form == CodeForm::Packed)
       d = b.mul(d, b.constant(b.f32x4(), 0.25));
     Value scale = b.mul(d, b.vector(ValueRange(rows)));

@@ -81,7 +81,6 @@ private:
   Value placeOf(const BoundPlane &plane);
   Value load(const BoundPlane &plane, Value position, int64_t quad,
              Value part = {});
-  Value unpackHalf4(Value words);
   std::array<Value, 4> bytesToF32(Value word, bool isSigned);
   void loadHalfScales(Value group, GemmGroup &data);
   void loadKScales(Value group, GemmGroup &data);

@@ -6,6 +6,8 @@
 
 #include "codegen/Lowering/WeightDecode.h"
 
+#include "codegen/Lowering/PackedScales.h"
+
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 namespace llmc::codegen {
@@ -145,13 +147,6 @@ WeightDecoder::Place WeightDecoder::neighbour(const Place &place) {
 // Scales
 //===----------------------------------------------------------------------===//
 
-Value WeightDecoder::unpackHalf4(Value words) {
-  Value low = b.unpackHalf2(b.extract(words, 0)),
-        high = b.unpackHalf2(b.extract(words, 1));
-  return b.vector({b.extract(low, 0), b.extract(low, 1), b.extract(high, 0),
-                   b.extract(high, 1)});
-}
-
 /// The four bytes of a word, lowest first, as vector<4xf32>.
 Value WeightDecoder::bytesToF32(Value word, bool isSigned) {
   if (decode == CodeDecode::Bytes)
@@ -164,8 +159,7 @@ Value WeightDecoder::bytesToF32(Value word, bool isSigned) {
       b.bitAnd(b.shiftRight(words, b.i32x4({0, 8, 16, 24})), 255));
 }
 
-/// Q4_K and Q5_K: the six-bit scale and minimum of each row, put together for
-/// four rows at once, a byte each, from nibbles and pairs of bits.
+/// Q4_K and Q5_K: the six-bit scale and minimum of each row.
 void WeightDecoder::loadKScales(const Place &place, Group &data) {
   Value super = part(place, Part::Super), words = b.mul(super, 16);
   Value low = b.load(headerWords, b.add(words, part(place, Part::Low)));
@@ -173,13 +167,7 @@ void WeightDecoder::loadKScales(const Place &place, Group &data) {
       b.shiftRight(b.load(headerWords, b.add(words, part(place, Part::Pair))),
                    part(place, Part::PairShift));
   auto sixBits = [&](Value nibbles, Value pairs) {
-    nibbles = b.bitAnd(nibbles, 0xffff);
-    nibbles = b.bitAnd(b.bitOr(nibbles, b.shiftLeft(nibbles, 8)), 0x00ff00ff);
-    nibbles = b.bitAnd(b.bitOr(nibbles, b.shiftLeft(nibbles, 4)), 0x0f0f0f0f);
-    pairs = b.bitAnd(pairs, 0xff);
-    pairs = b.bitAnd(b.bitOr(pairs, b.shiftLeft(pairs, 12)), 0x000f000f);
-    pairs = b.bitAnd(b.bitOr(pairs, b.shiftLeft(pairs, 6)), 0x03030303);
-    return bytesToF32(b.bitOr(nibbles, b.shiftLeft(pairs, 4)), false);
+    return bytesToF32(joinSixBits(b, nibbles, pairs), false);
   };
   Value scales = sixBits(low, high);
   Value minimums = sixBits(b.shiftRight(low, 16), b.shiftRight(high, 8));
@@ -198,7 +186,7 @@ void WeightDecoder::loadQ6Scales(const Place &place, Group &data) {
   Value scales = bytesToF32(
       b.load(plane(PlaneKind::Sub).memref, part(place, Part::Element)), true);
   Value d = unpackHalf4(
-      b.load(plane(PlaneKind::Super).memref, part(place, Part::Super)));
+      b, b.load(plane(PlaneKind::Super).memref, part(place, Part::Super)));
   data.scale = b.mul(d, scales);
 }
 
@@ -223,7 +211,7 @@ void WeightDecoder::loadScales(const Place &place, Group &data) {
     break;
   case WeightFormat::Q8_0:
   case WeightFormat::Q4_0:
-    data.scale = unpackHalf4(element(PlaneKind::Scales));
+    data.scale = unpackHalf4(b, element(PlaneKind::Scales));
     break;
   case WeightFormat::Q4_K:
   case WeightFormat::Q5_K:

@@ -138,7 +138,6 @@ private:
   const BoundPlane &plane(PlaneKind kind) const {
     return planes[static_cast<unsigned>(kind)];
   }
-  Value unpackHalf4(Value words);
   Value bytesToF32(Value word, bool isSigned);
   void loadKScales(const Place &place, Group &data);
   void loadQ6Scales(const Place &place, Group &data);

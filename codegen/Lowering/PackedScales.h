@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scales of a quad's four rows as docs/layouts.md packs them, for kernels of
+// every kind.
+
+#ifndef LLMC_CODEGEN_LOWERING_PACKEDSCALES_H
+#define LLMC_CODEGEN_LOWERING_PACKEDSCALES_H
+
+#include "codegen/Lowering/KernelBuilder.h"
+
+namespace llmc::codegen {
+
+/// Four f16 in a vector<2xi32> as vector<4xf32>.
+Value unpackHalf4(KernelBuilder &b, Value words);
+
+/// Q4_K's and Q5_K's six-bit numbers of four rows, a byte each in an i32: row
+/// r's low bits are bits 4r … 4r + 3 of `nibbles`, its high bits 2r and 2r + 1
+/// of `pairs`. What else the two words hold is ignored.
+Value joinSixBits(KernelBuilder &b, Value nibbles, Value pairs);
+
+} // namespace llmc::codegen
+
+#endif // LLMC_CODEGEN_LOWERING_PACKEDSCALES_H
