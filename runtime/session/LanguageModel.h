@@ -51,6 +51,11 @@ public:
   /// Forgets all but the first `numTokens` tokens. InvalidArgument: there are
   /// fewer.
   Status truncate(uint32_t numTokens);
+  /// See Session.
+  std::vector<DispatchTime> dispatchTimes() const {
+    return session->dispatchTimes();
+  }
+  void forgetDispatchTimes() { session->forgetDispatchTimes(); }
   /// Ends an evaluation that is under way in another thread, between two of its
   /// steps, or else the next one.
   void cancel() { isCancelled = true; }

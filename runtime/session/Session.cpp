@@ -88,6 +88,10 @@ struct Session::State {
   std::unique_ptr<vulkan::DescriptorSets> sets;
   std::unique_ptr<vulkan::CommandPool> pool;
   std::vector<vulkan::CommandBuffer> recorded; // by entry
+  // By entry; one before its first dispatch and one behind each. None when
+  // times are not taken.
+  std::vector<std::unique_ptr<vulkan::TimestampPool>> timestamps;
+  std::vector<std::vector<DispatchTime>> times; // by entry
   std::vector<VkCommandBuffer> submission; // room for one submission's handles
   Status failure;                          // of a wait, for good
   std::unique_ptr<vulkan::Fence> fence;    // goes first, see there
@@ -103,7 +107,10 @@ struct Session::State {
   Status createBuffers();
   Status zeroBuffers();
   Status createSets();
+  Status createTimestamps();
   Status record();
+  Status recordEntry(uint32_t index, size_t &nextSet);
+  Status addTimes(uint32_t entry);
 };
 
 Status Session::State::createBuffers() {
@@ -152,26 +159,66 @@ Status Session::State::createSets() {
   return okStatus();
 }
 
+Status Session::State::createTimestamps() {
+  for (const format::Entry &entry : variant().entries()) {
+    const uint32_t index = static_cast<uint32_t>(times.size());
+    std::vector<DispatchTime> ofEntry;
+    for (const format::Command &command : entry.commands())
+      if (command.has_dispatch())
+        ofEntry.push_back({index, static_cast<uint32_t>(ofEntry.size()), 0, 0});
+    LLMC_ASSIGN_OR_RETURN(
+        std::unique_ptr<vulkan::TimestampPool> pool,
+        vulkan::TimestampPool::create(
+            module->device(), static_cast<uint32_t>(ofEntry.size()) + 1));
+    timestamps.push_back(std::move(pool));
+    times.push_back(std::move(ofEntry));
+  }
+  return okStatus();
+}
+
+Status Session::State::recordEntry(uint32_t index, size_t &nextSet) {
+  LLMC_ASSIGN_OR_RETURN(vulkan::CommandBuffer recording, pool->allocate());
+  LLMC_RETURN_IF_ERROR(recording.begin());
+  const vulkan::TimestampPool *clock =
+      timestamps.empty() ? nullptr : timestamps[index].get();
+  uint32_t nextTime = 0;
+  if (clock)
+    recording.resetTimestamps(*clock);
+  recording.acquireFromHost();
+  if (clock)
+    recording.writeTimestamp(*clock, nextTime++);
+  for (const format::Command &command : entry(index).commands()) {
+    if (!command.has_dispatch()) {
+      recording.barrier();
+      continue;
+    }
+    const format::Dispatch &dispatch = command.dispatch();
+    recording.dispatch(
+        module->pipelines()[dispatch.kernel()], (*sets)[nextSet++],
+        {dispatch.groups(0), dispatch.groups(1), dispatch.groups(2)});
+    if (clock)
+      recording.writeTimestamp(*clock, nextTime++);
+  }
+  recording.releaseToHost();
+  LLMC_RETURN_IF_ERROR(recording.end());
+  recorded.push_back(recording);
+  return okStatus();
+}
+
 Status Session::State::record() {
   LLMC_ASSIGN_OR_RETURN(pool, vulkan::CommandPool::create(module->device()));
   size_t nextSet = 0;
-  for (const format::Entry &entry : variant().entries()) {
-    LLMC_ASSIGN_OR_RETURN(vulkan::CommandBuffer recording, pool->allocate());
-    LLMC_RETURN_IF_ERROR(recording.begin());
-    recording.acquireFromHost();
-    for (const format::Command &command : entry.commands()) {
-      if (!command.has_dispatch()) {
-        recording.barrier();
-        continue;
-      }
-      const format::Dispatch &dispatch = command.dispatch();
-      recording.dispatch(
-          module->pipelines()[dispatch.kernel()], (*sets)[nextSet++],
-          {dispatch.groups(0), dispatch.groups(1), dispatch.groups(2)});
-    }
-    recording.releaseToHost();
-    LLMC_RETURN_IF_ERROR(recording.end());
-    recorded.push_back(recording);
+  for (int i = 0; i < variant().entries_size(); ++i)
+    LLMC_RETURN_IF_ERROR(recordEntry(static_cast<uint32_t>(i), nextSet));
+  return okStatus();
+}
+
+Status Session::State::addTimes(uint32_t entry) {
+  LLMC_ASSIGN_OR_RETURN(const std::vector<double> nanoseconds,
+                        timestamps[entry]->intervals());
+  for (size_t i = 0; i < nanoseconds.size(); ++i) {
+    ++times[entry][i].runs;
+    times[entry][i].nanoseconds += nanoseconds[i];
   }
   return okStatus();
 }
@@ -190,6 +237,8 @@ Session::create(std::shared_ptr<const Module> module,
   LLMC_RETURN_IF_ERROR(state->createBuffers());
   LLMC_RETURN_IF_ERROR(state->zeroBuffers());
   LLMC_RETURN_IF_ERROR(state->createSets());
+  if (options.takesTimes)
+    LLMC_RETURN_IF_ERROR(state->createTimestamps());
   LLMC_RETURN_IF_ERROR(state->record());
   LLMC_ASSIGN_OR_RETURN(state->fence, vulkan::Fence::create(device));
   return std::unique_ptr<Session>(new Session(std::move(state)));
@@ -282,7 +331,26 @@ Status Session::submit(std::initializer_list<uint32_t> entries) {
   LLMC_RETURN_IF_ERROR(
       state->module->device().submit(state->submission, *state->fence));
   state->failure = state->fence->waitAndReset(state->timeout);
-  return state->failure;
+  LLMC_RETURN_IF_ERROR(state->failure);
+  if (!state->timestamps.empty())
+    for (const uint32_t entry : entries)
+      LLMC_RETURN_IF_ERROR(state->addTimes(entry));
+  return okStatus();
+}
+
+std::vector<DispatchTime> Session::dispatchTimes() const {
+  std::vector<DispatchTime> all;
+  for (const std::vector<DispatchTime> &ofEntry : state->times)
+    all.insert(all.end(), ofEntry.begin(), ofEntry.end());
+  return all;
+}
+
+void Session::forgetDispatchTimes() {
+  for (std::vector<DispatchTime> &ofEntry : state->times)
+    for (DispatchTime &time : ofEntry) {
+      time.runs = 0;
+      time.nanoseconds = 0;
+    }
 }
 
 Status Session::readOutput(uint32_t entry, uint32_t port, void *data,

@@ -25,6 +25,15 @@ namespace llmc::runtime {
 struct SessionOptions {
   std::chrono::milliseconds stepTimeout{
       0}; // for one submission; 0: 30 s, on software devices 10 minutes
+  bool takesTimes = false; // of each dispatch; steps get a little slower
+};
+
+/// What all submissions of a dispatch took so far, with the barrier before it.
+struct DispatchTime {
+  uint32_t entry = 0;
+  uint32_t dispatch = 0; // number among the entry's dispatches
+  uint64_t runs = 0;
+  double nanoseconds = 0; // of all runs
 };
 
 /// The step words of the kernel ABI.
@@ -83,6 +92,10 @@ public:
   /// Submits the entries' command buffers in order and waits until all are
   /// done. After a timeout or a lost device the session only fails.
   Status submit(std::initializer_list<uint32_t> entries);
+  /// By entry, in the order of dispatches; empty unless the session takes
+  /// times.
+  std::vector<DispatchTime> dispatchTimes() const;
+  void forgetDispatchTimes();
   /// Reads the first `rows` rows of a port, as the last submission left them.
   Status readOutput(uint32_t entry, uint32_t port, void *data,
                     uint64_t rows) const;

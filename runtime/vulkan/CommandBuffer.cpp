@@ -64,6 +64,16 @@ void CommandBuffer::fillWithZeros(const Buffer &buffer) {
                       /*data=*/0);
 }
 
+void CommandBuffer::resetTimestamps(const TimestampPool &pool) {
+  vk->vkCmdResetQueryPool(commands, pool.handle(), /*firstQuery=*/0,
+                          pool.size());
+}
+
+void CommandBuffer::writeTimestamp(const TimestampPool &pool, uint32_t number) {
+  vk->vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
+                          pool.handle(), number);
+}
+
 void CommandBuffer::copy(const Buffer &source, uint64_t sourceOffset,
                          const Buffer &target, uint64_t targetOffset,
                          uint64_t size) {

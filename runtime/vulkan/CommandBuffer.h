@@ -9,6 +9,7 @@
 #include "runtime/format/Status.h"
 #include "runtime/vulkan/Buffer.h"
 #include "runtime/vulkan/Pipeline.h"
+#include "runtime/vulkan/TimestampPool.h"
 
 #include <array>
 #include <memory>
@@ -38,6 +39,10 @@ public:
   void releaseToHost();
   /// Sets the whole buffer to zero.
   void fillWithZeros(const Buffer &buffer);
+  /// Forgets the pool's timestamps; before the first is written.
+  void resetTimestamps(const TimestampPool &pool);
+  /// The time at which all commands before it are done.
+  void writeTimestamp(const TimestampPool &pool, uint32_t number);
   void copy(const Buffer &source, uint64_t sourceOffset, const Buffer &target,
             uint64_t targetOffset, uint64_t size);
 

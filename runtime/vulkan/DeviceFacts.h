@@ -56,6 +56,8 @@ struct DeviceFacts {
   std::array<uint32_t, 3> maxWorkgroupSize{};
   std::array<uint32_t, 3> maxWorkgroupCount{};
   int32_t computeQueueFamily = -1; // -1: none
+  uint32_t timestampBits = 0;      // of that family; 0: it has none
+  double timestampPeriod = 0;      // nanoseconds
 
   bool hasFeature(const std::string &feature) const {
     for (const std::string &offered : features)

@@ -63,6 +63,11 @@ namespace llmc::vulkan {
   X(vkCmdPipelineBarrier)                                                      \
   X(vkCmdFillBuffer)                                                           \
   X(vkCmdCopyBuffer)                                                           \
+  X(vkCmdResetQueryPool)                                                       \
+  X(vkCmdWriteTimestamp)                                                       \
+  X(vkCreateQueryPool)                                                         \
+  X(vkDestroyQueryPool)                                                        \
+  X(vkGetQueryPoolResults)                                                     \
   X(vkCreateFence)                                                             \
   X(vkDestroyFence)                                                            \
   X(vkResetFences)                                                             \

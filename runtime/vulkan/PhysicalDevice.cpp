@@ -27,8 +27,8 @@ std::vector<std::string> listExtensions(const InstanceFunctions &functions,
   return names;
 }
 
-int32_t findComputeQueueFamily(const InstanceFunctions &functions,
-                               VkPhysicalDevice handle) {
+void findComputeQueueFamily(const InstanceFunctions &functions,
+                            VkPhysicalDevice handle, DeviceFacts &facts) {
   uint32_t count = 0;
   functions.vkGetPhysicalDeviceQueueFamilyProperties(handle, &count, nullptr);
   std::vector<VkQueueFamilyProperties> families(count);
@@ -36,9 +36,11 @@ int32_t findComputeQueueFamily(const InstanceFunctions &functions,
                                                      families.data());
   for (uint32_t i = 0; i < count; ++i)
     if ((families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) &&
-        families[i].queueCount)
-      return static_cast<int32_t>(i);
-  return -1;
+        families[i].queueCount) {
+      facts.computeQueueFamily = static_cast<int32_t>(i);
+      facts.timestampBits = families[i].timestampValidBits;
+      return;
+    }
 }
 
 void readCore(const VkPhysicalDeviceProperties &properties,
@@ -56,6 +58,7 @@ void readCore(const VkPhysicalDeviceProperties &properties,
   facts.driverVersion = properties.driverVersion;
   std::memcpy(facts.pipelineCacheUuid.data(), properties.pipelineCacheUUID,
               VK_UUID_SIZE);
+  facts.timestampPeriod = limits.timestampPeriod;
   facts.maxStorageBufferRange = limits.maxStorageBufferRange;
   facts.storageBufferAlignment = limits.minStorageBufferOffsetAlignment;
   facts.maxStorageBuffersPerStage = limits.maxPerStageDescriptorStorageBuffers;
@@ -146,7 +149,7 @@ PhysicalDevice describePhysicalDevice(const InstanceFunctions &functions,
   VkPhysicalDeviceProperties properties{};
   functions.vkGetPhysicalDeviceProperties(handle, &properties);
   readCore(properties, instanceMinor, device.facts);
-  device.facts.computeQueueFamily = findComputeQueueFamily(functions, handle);
+  findComputeQueueFamily(functions, handle, device.facts);
   device.support.vulkanMinor = device.facts.vulkanMinor;
   // Vulkan 1.0 devices are described only so that the refusal can name them.
   if (device.facts.vulkanMinor >= 1) {

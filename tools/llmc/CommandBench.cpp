@@ -4,6 +4,7 @@
 // them, so that no tokenizer is needed.
 
 #include "tools/llmc/Commands.h"
+#include "tools/llmc/DispatchProfile.h"
 #include "tools/llmc/RuntimeCommand.h"
 
 #include <nlohmann/json.hpp>
@@ -42,6 +43,7 @@ struct Measurement {
   std::string name; // "pp128": prefill of 128 tokens, "tg64": 64 decoded ones
   size_t numTokens = 0;
   std::vector<double> seconds;
+  std::vector<KernelTime> kernels; // of a run, when times are taken
 
   double tokensPerSecond() const {
     return static_cast<double>(numTokens) / median(seconds);
@@ -50,7 +52,7 @@ struct Measurement {
 
 StatusOr<Measurement> measurePrefill(runtime::LanguageModel &model,
                                      size_t numTokens, int64_t repeats) {
-  Measurement measurement{"pp" + std::to_string(numTokens), numTokens, {}};
+  Measurement measurement{"pp" + std::to_string(numTokens), numTokens, {}, {}};
   const auto tokens = makeTokens(numTokens, model.vocabularySize());
   std::vector<float> logits(model.vocabularySize());
   // The first run, which warms caches, does not count.
@@ -60,24 +62,32 @@ StatusOr<Measurement> measurePrefill(runtime::LanguageModel &model,
     LLMC_RETURN_IF_ERROR(model.prefill(tokens, logits.data()));
     if (run)
       measurement.seconds.push_back(secondsSince(start));
+    else
+      model.forgetDispatchTimes();
   }
+  measurement.kernels =
+      sumByKernel(model.module().variant(), model.dispatchTimes());
   return measurement;
 }
 
 StatusOr<Measurement> measureDecode(runtime::LanguageModel &model,
                                     size_t numTokens, int64_t repeats) {
-  Measurement measurement{"tg" + std::to_string(numTokens), numTokens, {}};
+  Measurement measurement{"tg" + std::to_string(numTokens), numTokens, {}, {}};
   const auto tokens = makeTokens(numTokens, model.vocabularySize());
   std::vector<float> logits(model.vocabularySize());
+  // Warms caches and does not count.
+  LLMC_RETURN_IF_ERROR(model.reset());
+  LLMC_RETURN_IF_ERROR(model.decode(tokens.front(), logits.data()));
+  model.forgetDispatchTimes();
   for (int64_t run = 0; run < repeats; ++run) {
-    LLMC_RETURN_IF_ERROR(model.reset());
-    LLMC_RETURN_IF_ERROR(model.decode(tokens.front(), logits.data()));
     LLMC_RETURN_IF_ERROR(model.reset());
     const Clock::time_point start = Clock::now();
     for (const int32_t token : tokens)
       LLMC_RETURN_IF_ERROR(model.decode(token, logits.data()));
     measurement.seconds.push_back(secondsSince(start));
   }
+  measurement.kernels =
+      sumByKernel(model.module().variant(), model.dispatchTimes());
   return measurement;
 }
 
@@ -86,7 +96,7 @@ struct BenchOptions {
   std::vector<std::string> prompts;
   int64_t numDecoded = 64;
   int64_t repeats = 3;
-  bool asJson = false;
+  bool asJson = false, profiles = false;
   DeviceOptions device;
 
   Options::Outcome parse(const Arguments &arguments) {
@@ -100,6 +110,9 @@ struct BenchOptions {
                     "tokens to decode (default 64); 0: none");
     options.integer("repeat,r", "N", repeats, 1, 1000,
                     "runs of each (default 3)");
+    options.flag("profile", profiles,
+                 "print what each kernel took (which slows steps down a "
+                 "little)");
     options.flag("json", asJson, "print JSON");
     device.declare(options);
     return options.parse(arguments);
@@ -128,6 +141,37 @@ parseLengths(const std::vector<std::string> &words, uint32_t contextLength) {
   return lengths;
 }
 
+/// Of one run: the mean over repetitions.
+void printKernels(const Measurement &measurement) {
+  double total = 0;
+  for (const KernelTime &time : measurement.kernels)
+    total += time.nanoseconds;
+  std::printf("    %8s %6s %8s %8s %8s  %s\n", "ms", "%", "runs", "us each",
+              "GB/s", "kernel");
+  const double repeats = static_cast<double>(measurement.seconds.size());
+  for (const KernelTime &time : measurement.kernels)
+    std::printf("    %8.3f %6.1f %8.0f %8.2f %8.0f  %s (%s, %u rows): %s\n",
+                time.nanoseconds / repeats / 1e6,
+                100 * time.nanoseconds / total,
+                static_cast<double>(time.runs) / repeats,
+                time.nanoseconds / static_cast<double>(time.runs) / 1e3,
+                time.gigabytesPerSecond(), time.kernel.c_str(),
+                time.function.c_str(), time.rows, time.label.c_str());
+}
+
+nlohmann::json kernelsAsJson(const Measurement &measurement) {
+  nlohmann::json kernels = nlohmann::json::array();
+  for (const KernelTime &time : measurement.kernels)
+    kernels.push_back({{"function", time.function},
+                       {"rows", time.rows},
+                       {"kernel", time.kernel},
+                       {"label", time.label},
+                       {"runs", time.runs},
+                       {"nanoseconds", time.nanoseconds},
+                       {"weight_bytes", time.weightBytes}});
+  return kernels;
+}
+
 void printResults(const std::vector<Measurement> &measurements,
                   double loadSeconds, const runtime::LanguageModel &model,
                   bool asJson) {
@@ -136,17 +180,23 @@ void printResults(const std::vector<Measurement> &measurements,
   if (!asJson) {
     std::printf("%s on %s, loaded in %.2f s\n", variant.c_str(), device.c_str(),
                 loadSeconds);
-    for (const Measurement &m : measurements)
+    for (const Measurement &m : measurements) {
       std::printf("  %-8s %10.2f tokens/s\n", m.name.c_str(),
                   m.tokensPerSecond());
+      if (!m.kernels.empty())
+        printKernels(m);
+    }
     return;
   }
   nlohmann::json results = nlohmann::json::array();
-  for (const Measurement &m : measurements)
+  for (const Measurement &m : measurements) {
     results.push_back({{"name", m.name},
                        {"tokens", m.numTokens},
                        {"tokens_per_second", m.tokensPerSecond()},
                        {"seconds", m.seconds}});
+    if (!m.kernels.empty())
+      results.back()["kernels"] = kernelsAsJson(m);
+  }
   const nlohmann::json json = {{"variant", variant},
                                {"device", device},
                                {"load_seconds", loadSeconds},
@@ -156,8 +206,9 @@ void printResults(const std::vector<Measurement> &measurements,
 
 Status bench(const BenchOptions &options) {
   const Clock::time_point start = Clock::now();
-  LLMC_ASSIGN_OR_RETURN(std::unique_ptr<runtime::LanguageModel> model,
-                        loadLanguageModel(options.path, options.device));
+  LLMC_ASSIGN_OR_RETURN(
+      std::unique_ptr<runtime::LanguageModel> model,
+      loadLanguageModel(options.path, options.device, options.profiles));
   const double loadSeconds = secondsSince(start);
   LLMC_ASSIGN_OR_RETURN(const std::vector<size_t> lengths,
                         parseLengths(options.prompts, model->contextLength()));

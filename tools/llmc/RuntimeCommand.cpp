@@ -63,11 +63,13 @@ loadModule(const std::string &path, const DeviceOptions &options) {
 }
 
 StatusOr<std::unique_ptr<runtime::LanguageModel>>
-loadLanguageModel(const std::string &path, const DeviceOptions &options) {
+loadLanguageModel(const std::string &path, const DeviceOptions &options,
+                  bool takesTimes) {
   LLMC_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Module> module,
                         loadModule(path, options));
   runtime::SessionOptions sessionOptions;
   sessionOptions.stepTimeout = std::chrono::seconds(options.timeoutSeconds);
+  sessionOptions.takesTimes = takesTimes;
   return runtime::LanguageModel::create(std::move(module), sessionOptions);
 }
 

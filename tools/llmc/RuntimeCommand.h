@@ -32,9 +32,11 @@ struct DeviceOptions {
 StatusOr<std::shared_ptr<runtime::Module>>
 loadModule(const std::string &path, const DeviceOptions &options);
 
-/// Loads a file and creates a session of its language model.
+/// Loads a file and creates a session of its language model. `takesTimes`: of
+/// each dispatch.
 StatusOr<std::unique_ptr<runtime::LanguageModel>>
-loadLanguageModel(const std::string &path, const DeviceOptions &options);
+loadLanguageModel(const std::string &path, const DeviceOptions &options,
+                  bool takesTimes = false);
 
 /// The tokenizer of a file; Unsupported when it has none.
 StatusOr<std::unique_ptr<text::Tokenizer>>

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 namespace llmc::test {
 namespace {
 
@@ -108,6 +110,42 @@ TEST(Session, repeatsBitForBit) {
     ASSERT_EQ(logits, first);
   }
   EXPECT_EQ(first[0], 24.0f);
+}
+
+TEST(Session, takesTheTimeOfEachDispatchWhenAsked) {
+  LLMC_NEED_DEVICE();
+  auto module = load(makeCountingModel());
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  runtime::SessionOptions options;
+  options.takesTimes = true;
+  auto session = Session::create(*module, options);
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  const int32_t token = 3;
+  const auto step = [&] {
+    return (*session)->runFunction("forward", {0, 1, 0},
+                                   {{"tokens", &token, 1}}, {});
+  };
+  const auto start = std::chrono::steady_clock::now();
+  for (int run = 0; run < 3; ++run)
+    ASSERT_TRUE(step().ok());
+  const double wall = std::chrono::duration<double, std::nano>(
+                          std::chrono::steady_clock::now() - start)
+                          .count();
+  const uint32_t ran = *(*session)->findEntry("forward", 1);
+  double total = 0;
+  size_t numRan = 0;
+  for (const runtime::DispatchTime &time : (*session)->dispatchTimes()) {
+    EXPECT_EQ(time.runs, time.entry == ran ? 3u : 0u);
+    numRan += time.entry == ran;
+    total += time.nanoseconds;
+  }
+  EXPECT_GT(numRan, 0u);
+  EXPECT_GT(total, 0);
+  EXPECT_LE(total, wall);
+  (*session)->forgetDispatchTimes();
+  for (const runtime::DispatchTime &time : (*session)->dispatchTimes())
+    EXPECT_EQ(time.runs, 0u);
+  EXPECT_TRUE(createSession()->dispatchTimes().empty());
 }
 
 } // namespace
