@@ -46,14 +46,16 @@ private:
   using Sums = SmallVector<Value>;
 
   bool isHalf() const { return context.getConfig().getArithmetic() == "f16"; }
-  int64_t numSums() const {
-    return static_cast<int64_t>(parts.linears.size()) * tileRows;
-  }
+  /// Of one linear in the workgroup's tile, vectors over the rows of a quad.
+  int64_t numResults() const { return tileRows * kQuadsPerTile; }
   Sums runPass(Pass pass, Value groups);
+  void runPasses(Value groups);
+  Value sumOverShares(int64_t section, Value result);
+  void reducePass();
   Value sumOfSquares(Value base);
   void normalize();
   LogicalResult reduceAndStore();
-  LogicalResult storeResult(Value result);
+  LogicalResult storeResult(Value result, int64_t ofLane);
 
   RegionContext &context;
   LinearRegion &parts;
@@ -65,6 +67,9 @@ private:
   GemvInput rows;
   /// What the sums of each row are multiplied by in the end; empty for nothing.
   SmallVector<Value> resultFactors;
+  /// Of the linears whose sums were added up before those of the next took
+  /// their place: the results of this lane, number lane, lane + lanes, ….
+  SmallVector<SmallVector<Value>> earlierResults;
   Value lane, tile, firstRow, partials;
 };
 
@@ -108,6 +113,45 @@ GemvKernel::Sums GemvKernel::runPass(Pass pass, Value groups) {
   SmallVector<Value> done =
       b.forLoop(firstGroup, groups, b.index(stride), start, body);
   return Sums(ArrayRef(done).drop_front(numPlaces));
+}
+
+/// Linears of one pass after the other have their sums in the same workgroup
+/// memory, of which occupancy depends.
+void GemvKernel::runPasses(Value groups) {
+  partials = b.workgroupMemory(linearsAtOnce * tileRows * lanes, b.f32x4());
+  for (size_t first = 0; first < decoders.size(); first += linearsAtOnce) {
+    if (first != 0)
+      reducePass();
+    Pass pass = MutableArrayRef(decoders).slice(first, linearsAtOnce);
+    for (auto [number, sum] : llvm::enumerate(runPass(pass, groups)))
+      b.store(sum, partials, b.add(lane, static_cast<int64_t>(number) * lanes));
+  }
+}
+
+/// What the lanes have for result `result` of the linear whose sums begin at
+/// section `section`, of a row each.
+Value GemvKernel::sumOverShares(int64_t section, Value result) {
+  Value row = b.add(b.div(result, kQuadsPerTile), section),
+        first = b.add(b.mul(row, lanes), b.rem(result, kQuadsPerTile));
+  return b.forLoop(
+      first, b.add(first, b.opaqueIndex(lanes)), b.index(kQuadsPerTile),
+      ValueRange{b.constant(b.f32x4(), 0.0)},
+      [&](Value place, ValueRange carried) {
+        return SmallVector<Value>{b.add(carried[0], b.load(partials, place))};
+      })[0];
+}
+
+/// Adds up the sums of the pass that was last. Lanes beyond the number of
+/// results repeat some.
+void GemvKernel::reducePass() {
+  b.barrier();
+  for (int64_t number = 0; number < linearsAtOnce; ++number) {
+    SmallVector<Value> &results = earlierResults.emplace_back();
+    for (int64_t base = 0; base < numResults(); base += lanes)
+      results.push_back(sumOverShares(number * tileRows,
+                                      b.rem(b.add(lane, base), numResults())));
+  }
+  b.barrier();
 }
 
 /// Of a row of the input, over all its columns, the same for every lane.
@@ -155,20 +199,11 @@ void GemvKernel::normalize() {
 // Results
 //===----------------------------------------------------------------------===//
 
-/// Result number `result` of the workgroup's 4 * tileRows: row result / 4, quad
-/// result % 4 of the tile.
-LogicalResult GemvKernel::storeResult(Value result) {
+/// Result number `result`: row result / 4, quad result % 4 of the tile; of this
+/// lane's results number `ofLane`.
+LogicalResult GemvKernel::storeResult(Value result, int64_t ofLane) {
   Value row = b.div(result, kQuadsPerTile),
         quadInTile = b.rem(result, kQuadsPerTile);
-  auto sumOverShares = [&](Value section) {
-    Value first = b.add(b.mul(section, lanes), quadInTile);
-    return b.forLoop(
-        first, b.add(first, b.opaqueIndex(lanes)), b.index(kQuadsPerTile),
-        ValueRange{b.constant(b.f32x4(), 0.0)},
-        [&](Value place, ValueRange carried) {
-          return SmallVector<Value>{b.add(carried[0], b.load(partials, place))};
-        })[0];
-  };
   Value factor;
   for (auto [number, ofRow] : llvm::enumerate(resultFactors))
     factor =
@@ -176,8 +211,11 @@ LogicalResult GemvKernel::storeResult(Value result) {
   Value quad = b.add(b.mul(tile, kQuadsPerTile), quadInTile);
   ElementwiseEmitter emitter(unit, b.add(firstRow, row), quad);
   for (auto [number, linear] : llvm::enumerate(parts.linears)) {
+    size_t last = number - earlierResults.size();
     Value sum =
-        sumOverShares(b.add(row, static_cast<int64_t>(number) * tileRows));
+        number < earlierResults.size()
+            ? earlierResults[number][ofLane]
+            : sumOverShares(static_cast<int64_t>(last) * tileRows, result);
     emitter.map(linear.getResult(), factor ? b.mul(sum, b.splat(factor)) : sum);
   }
   for (unsigned number = 0; number < context.getRegion().getNumResults();
@@ -188,20 +226,19 @@ LogicalResult GemvKernel::storeResult(Value result) {
 }
 
 LogicalResult GemvKernel::reduceAndStore() {
-  int64_t numResults = tileRows * kQuadsPerTile,
-          usedQuads = paddedRow(parts.layout().rows) / 4;
+  int64_t usedQuads = paddedRow(parts.layout().rows) / 4;
   LogicalResult ok = success();
-  for (int64_t base = 0; base < numResults; base += lanes) {
+  for (int64_t base = 0; base < numResults(); base += lanes) {
     Value result = b.add(lane, base);
     Value quad =
         b.add(b.mul(tile, kQuadsPerTile), b.rem(result, kQuadsPerTile));
     Value row = b.add(firstRow, b.div(result, kQuadsPerTile));
-    Value stores = b.less(result, b.index(numResults));
+    Value stores = b.less(result, b.index(numResults()));
     if (usedQuads % kQuadsPerTile != 0)
       stores = b.logicalAnd(stores, b.less(quad, b.index(usedQuads)));
     if (numRows % tileRows != 0)
       stores = b.logicalAnd(stores, b.less(row, b.index(numRows)));
-    b.ifThen(stores, [&] { ok = storeResult(result); });
+    b.ifThen(stores, [&] { ok = storeResult(result, base / lanes); });
     if (failed(ok))
       return failure();
   }
@@ -257,14 +294,7 @@ LogicalResult GemvKernel::emit() {
   bool normalizesFirst = isHalf() && parts.norm;
   if (normalizesFirst)
     normalize();
-  partials = b.workgroupMemory(numSums() * lanes, b.f32x4());
-  for (size_t first = 0; first < decoders.size(); first += linearsAtOnce) {
-    int64_t firstSum = static_cast<int64_t>(first) * tileRows;
-    Pass pass = MutableArrayRef(decoders).slice(first, linearsAtOnce);
-    for (auto [number, sum] : llvm::enumerate(runPass(pass, groups)))
-      b.store(sum, partials,
-              b.add(lane, (firstSum + static_cast<int64_t>(number)) * lanes));
-  }
+  runPasses(groups);
   // The input is in the cache by now, and less is alive than before the loop.
   if (!normalizesFirst)
     normalize();

@@ -12,15 +12,14 @@ FamilyStrategy getAdrenoStrategy(target::DeviceAttr device) {
   // A mask and an or are one instruction, so that a nibble in a float's
   // mantissa costs half of a shift and one instruction.
   strategy.gemv.decode = "exponent";
-  // For eight waves: 32 registers of four. Two linears with high bits take 42;
-  // so do eight rows.
+  // For eight waves: 32 registers of four. Two linears with high bits side by
+  // side take 42; so do eight rows, and more than 6 KiB of sums in workgroup
+  // memory, which leave the compiler no reason to save registers.
   strategy.gemv.highBitsInTurn = true;
   strategy.gemv.maxRows = 4;
   strategy.gemv.maxVectors = 4;
-  // turnip's compiler has loads in flight as far as 16 registers of four go,
-  // which cost it no occupancy, and beyond.
-  strategy.gemv.registersPercent = 175;
-  strategy.gemv.leastRegisters = 64;
+  // As far as 16 registers of four cost no occupancy, and beyond.
+  strategy.gemv.loadsEarly = true;
   strategy.gemm.fillsOccupancyStep = true;
   // 16 instructions instead of 60 (turnip, Mesa 26.2.6).
   if (device.hasFeature("subgroup_arithmetic"))

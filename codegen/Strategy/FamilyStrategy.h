@@ -29,9 +29,10 @@ struct GemvStrategy {
   /// The most vectors of sums of an invocation: rows times linears side by
   /// side.
   int64_t maxVectors = 16;
-  /// What the driver's compiler takes of the live values that the model counts:
-  /// a share, and the least, of which it makes use anyway.
-  int64_t registersPercent = 100, leastRegisters = 0;
+  /// Whether the driver's compiler moves loads ahead and decodes a unit of
+  /// codes at once, with as many registers as full occupancy leaves or somewhat
+  /// more.
+  bool loadsEarly = false;
 };
 
 /// How a family takes linears of many rows.

@@ -14,8 +14,33 @@
 
 namespace llmc::codegen {
 
+/// Of a compiler that loads early: decoded columns of a quad, of one linear,
+/// and inputs are alive as whole vectors, inputs of both halves of a unit of
+/// nibbles; and a quarter more for what is moved ahead. Fitted to turnip's.
+static int64_t earlyLoadRegisters(const LinearShape &shape,
+                                  const LinearTile &tile,
+                                  const DeviceLimits &device) {
+  constexpr int64_t kMovedAheadPercent = 25, kVector = 4;
+  int64_t linears = tile.columns / 4,
+          unitColumns = columnsPerUnit(shape.format),
+          codes = std::max<int64_t>(kVector / unitColumns, 1) +
+                  highWords(shape.format) / kVector;
+  bool isScaled = scaleGroupColumns(shape.format) != 0,
+       sumsCodes = isScaled && tile.rows <= kMaxGroupSumRows;
+  int64_t vectors =
+      tile.rows * linears * (sumsCodes ? 2 : 1) + linears * codes + kVector +
+      tile.rows * (unitColumns == 8 ? 2 : 1) +
+      linears * (isScaled + hasOffsets(shape.format)) + shape.hasNorm;
+  int64_t live = kVector * vectors + kAddressRegisters;
+  return std::max(live * (100 + kMovedAheadPercent) / 100,
+                  device.registersFullOccupancy);
+}
+
 int64_t gemvRegisters(const LinearShape &shape, const LinearTile &tile,
+                      const DeviceLimits &device,
                       const GemvStrategy &strategy) {
+  if (strategy.loadsEarly)
+    return earlyLoadRegisters(shape, tile, device);
   int64_t linears = tile.columns / 4;
   int64_t sums = tile.accumulators;
   if (tile.rows <= kMaxGroupSumRows && scaleGroupColumns(shape.format) != 0)
@@ -26,9 +51,12 @@ int64_t gemvRegisters(const LinearShape &shape, const LinearTile &tile,
   int64_t scales =
       linears * 4 *
       ((scaleGroupColumns(shape.format) != 0) + hasOffsets(shape.format));
-  int64_t live = sums + weights + scales + 4 + kAddressRegisters;
-  return std::max(live * strategy.registersPercent / 100,
-                  strategy.leastRegisters);
+  return sums + weights + scales + 4 + kAddressRegisters;
+}
+
+int64_t gemvWorkgroupBytes(const LinearTile &tile) {
+  constexpr int64_t kBytesPerSum = 4;
+  return tile.workgroup[0] * tile.rows * (tile.columns + 1) * kBytesPerSum;
 }
 
 /// k of one share: one or two groups of scales, at most `limit` unless a group
@@ -71,11 +99,9 @@ std::optional<LinearTile> selectGemv(const LinearShape &shape,
            tile.workgroup[0] / kQuadsPerTile > shares)
       tile.workgroup[0] /= 2;
     tile.accumulators = rows * tile.columns;
-    tile.registers = gemvRegisters(shape, tile, strategy);
-    int64_t reductionBytes =
-        tile.workgroup[0] * rows * (16 * shape.numLinears + 4);
+    tile.registers = gemvRegisters(shape, tile, device, strategy);
     bool fits = tile.registers <= device.registersMax &&
-                reductionBytes <= device.workgroupMemoryBytes;
+                gemvWorkgroupBytes(tile) <= device.workgroupMemoryBytes;
     if (!best || fits)
       best = tile;
   }

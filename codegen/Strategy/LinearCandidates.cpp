@@ -27,10 +27,9 @@ int64_t invocationsOf(const LinearTile &tile) {
 /// Workgroup memory: sums of lanes that share k meet there; a GEMM's of all
 /// linears but the last wait there.
 int64_t workgroupBytes(const LinearShape &shape, const LinearTile &tile) {
-  return tile.isGemv
-             ? invocationsOf(tile) * tile.rows * (16 * shape.numLinears + 4)
-             : invocationsOf(tile) * 4 * tile.rows * tile.columns *
-                   (shape.numLinears - 1);
+  return tile.isGemv ? gemvWorkgroupBytes(tile)
+                     : invocationsOf(tile) * 4 * tile.rows * tile.columns *
+                           (shape.numLinears - 1);
 }
 
 std::string checkSizes(const LinearShape &shape, const LinearTile &tile) {
@@ -109,7 +108,7 @@ LinearTile withEstimate(const LinearProblem &problem, LinearTile tile) {
   tile.accumulators = tile.rows * tile.columns;
   tile.registers =
       tile.isGemv
-          ? gemvRegisters(shape, tile, problem.strategy.gemv)
+          ? gemvRegisters(shape, tile, problem.limits, problem.strategy.gemv)
           : gemmRegisters(shape, tile, problem.limits, problem.strategy.gemm);
   return tile;
 }

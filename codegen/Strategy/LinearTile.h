@@ -50,9 +50,13 @@ struct LinearTile {
 /// Registers of the inner loop of a kernel with that tile (GemvTile.cpp,
 /// GemmTile.cpp).
 int64_t gemvRegisters(const LinearShape &shape, const LinearTile &tile,
-                      const GemvStrategy &strategy);
+                      const DeviceLimits &device, const GemvStrategy &strategy);
 int64_t gemmRegisters(const LinearShape &shape, const LinearTile &tile,
                       const DeviceLimits &device, const GemmStrategy &strategy);
+
+/// Workgroup memory of a GEMV: the sums of the linears that are computed side
+/// by side, and of squares for a norm.
+int64_t gemvWorkgroupBytes(const LinearTile &tile);
 
 /// The best tile of the kernel, or nothing when none fits the device's limits.
 std::optional<LinearTile> selectGemv(const LinearShape &shape,

@@ -267,5 +267,62 @@ TEST(GemmRegisters, adreno840) {
                   device(64, 192), strategy);
 }
 
+/// Of gemv kernels, with the columns of the linears side by side.
+TEST(GemvRegisters, adreno840) {
+  using Format = WeightFormat;
+  GemvStrategy strategy;
+  strategy.loadsEarly = true;
+  struct MeasuredGemv {
+    Format format;
+    int64_t rows, columns, kStep;
+    bool hasNorm;
+    int64_t registers;
+  };
+  for (const MeasuredGemv &kernel :
+       std::vector<MeasuredGemv>{{Format::F16, 1, 4, 16, false, 64},
+                                 {Format::F16, 1, 8, 16, true, 64},
+                                 {Format::F16, 4, 4, 16, false, 72},
+                                 {Format::F16, 4, 4, 16, true, 84},
+                                 {Format::Q8_0, 1, 4, 32, true, 64},
+                                 {Format::Q8_0, 1, 8, 32, true, 84},
+                                 {Format::Q8_0, 4, 4, 32, false, 84},
+                                 {Format::Q8_0, 4, 4, 32, true, 84},
+                                 {Format::Q4_0, 1, 4, 32, true, 64},
+                                 {Format::Q4_0, 1, 8, 32, true, 84},
+                                 {Format::Q4_0, 4, 4, 32, false, 128},
+                                 {Format::Q4_0, 4, 4, 32, true, 128},
+                                 {Format::Q4_K, 1, 4, 32, true, 64},
+                                 {Format::Q4_K, 1, 8, 32, true, 100},
+                                 {Format::Q4_K, 4, 4, 32, true, 128},
+                                 {Format::Q6_K, 1, 4, 32, false, 64},
+                                 {Format::Q6_K, 1, 4, 32, true, 72},
+                                 {Format::Q6_K, 4, 4, 16, false, 100},
+                                 {Format::Q6_K, 4, 4, 16, true, 100}}) {
+    LinearShape linear = shape(kernel.format, kernel.rows);
+    linear.hasNorm = kernel.hasNorm;
+    LinearTile tile{true,
+                    {64, 1, 1},
+                    kernel.rows,
+                    kernel.columns,
+                    kernel.kStep,
+                    kernel.rows * kernel.columns,
+                    0};
+    auto estimate = static_cast<double>(
+        gemvRegisters(linear, tile, device(64, 192), strategy));
+    EXPECT_NEAR(estimate, static_cast<double>(kernel.registers),
+                static_cast<double>(kernel.registers) / 4)
+        << formatName(kernel.format) << ", " << kernel.rows << " rows, "
+        << kernel.columns << " columns, norm " << kernel.hasNorm;
+  }
+}
+
+/// Linears of which one is computed after the other share the memory of sums.
+TEST(LinearTile, linearsInTurnShareWorkgroupMemory) {
+  LinearTile tile{true, {64, 1, 1}, 4, 4, 32, 16, 0};
+  EXPECT_EQ(gemvWorkgroupBytes(tile), 64 * 4 * (16 + 4));
+  tile.columns = 8;
+  EXPECT_EQ(gemvWorkgroupBytes(tile), 64 * 4 * (32 + 4));
+}
+
 } // namespace
 } // namespace llmc::codegen
