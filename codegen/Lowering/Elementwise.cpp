@@ -26,10 +26,15 @@ static Value emitTanh(KernelBuilder &b, Value x) {
   return b.tanh(clamp(b, x, 10.0));
 }
 
-static Value emitSilu(KernelBuilder &b, Value x) {
-  Value one = b.constant(x.getType(), 1.0);
-  return b.div(
-      x, b.add(one, b.exp(b.min(b.neg(x), b.constant(x.getType(), 88.0)))));
+/// exp is infinite in f32 from 88.8 on.
+static Value emitExp(KernelBuilder &b, Value x) {
+  return b.exp(b.min(x, b.constant(x.getType(), 88.0)));
+}
+
+/// numerator / (1 + exp(-x))
+static Value emitSigmoid(KernelBuilder &b, Value numerator, Value x) {
+  return b.div(numerator,
+               b.add(b.constant(x.getType(), 1.0), emitExp(b, b.neg(x))));
 }
 
 /// x/2 * (1 + factor)
@@ -72,19 +77,25 @@ static Value emitGelu(KernelBuilder &b, Value x) {
                                      0.70710678118654752440)))); // 1 / sqrt 2
 }
 
-bool isElementwise(Operation *op) {
-  return isa<graph::AddOp, graph::SubOp, graph::MulOp, graph::DivOp,
-             graph::SiluOp, graph::GeluOp, graph::GeluTanhOp, graph::TanhOp>(
-      op);
-}
-
 Value emitElementwise(KernelBuilder &b, Operation *op, ValueRange operands) {
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](graph::AddOp) { return b.add(operands[0], operands[1]); })
       .Case([&](graph::SubOp) { return b.sub(operands[0], operands[1]); })
       .Case([&](graph::MulOp) { return b.mul(operands[0], operands[1]); })
       .Case([&](graph::DivOp) { return b.div(operands[0], operands[1]); })
-      .Case([&](graph::SiluOp) { return emitSilu(b, operands[0]); })
+      .Case([&](graph::SiluOp) {
+        return emitSigmoid(b, operands[0], operands[0]);
+      })
+      .Case([&](graph::SigmoidOp) {
+        return emitSigmoid(b, b.constant(operands[0].getType(), 1.0),
+                           operands[0]);
+      })
+      .Case([&](graph::ReluOp) {
+        return b.max(operands[0], b.constant(operands[0].getType(), 0.0));
+      })
+      .Case([&](graph::ExpOp) { return emitExp(b, operands[0]); })
+      .Case([&](graph::SqrtOp) { return b.sqrt(operands[0]); })
+      .Case([&](graph::ErfOp) { return emitErf(b, operands[0]); })
       .Case([&](graph::GeluOp) { return emitGelu(b, operands[0]); })
       .Case([&](graph::GeluTanhOp) { return emitGeluTanh(b, operands[0]); })
       .Case([&](graph::TanhOp) { return emitTanh(b, operands[0]); });
@@ -118,7 +129,7 @@ FailureOr<Value> ElementwiseEmitter::compute(Value inBody) {
   Operation *op = inBody.getDefiningOp();
   if (auto constant = dyn_cast_if_present<graph::ConstantOp>(op))
     return b.constant(b.f32x4(), constant.getValue().convertToFloat());
-  if (op && isElementwise(op)) {
+  if (op && graph::isElementwise(op)) {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands()) {
       FailureOr<Value> value = broadcastOperand(op, operand);

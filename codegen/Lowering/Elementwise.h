@@ -10,10 +10,8 @@
 
 namespace llmc::codegen {
 
-/// Whether `emitElementwise` knows the op.
-bool isElementwise(Operation *op);
-
-/// The op on operands that are vectors of f32 (or scalars) of one type.
+/// An op for which graph::isElementwise holds, on operands that are vectors of
+/// f32 (or scalars) of one type.
 Value emitElementwise(KernelBuilder &builder, Operation *op,
                       ValueRange operands);
 

@@ -15,7 +15,8 @@ selectElementwise(const StrategyInput &input) {
   int64_t threads = std::min<int64_t>(64, input.device.getMaxInvocations());
   MLIRContext *context = region.getContext();
   bool hasFunctions = llvm::any_of(region.getBody().front(), [](Operation &op) {
-    return isa<graph::GeluOp, graph::GeluTanhOp, graph::TanhOp>(op);
+    return isa<graph::GeluOp, graph::GeluTanhOp, graph::TanhOp, graph::ErfOp>(
+        op);
   });
   // A vector an operand, into which results go; what a function needs at once.
   int64_t live = 5 + 4 * static_cast<int64_t>(region.getNumOperands()) +

@@ -3,7 +3,6 @@
 // Translates a function for the region planner and its plan back into
 // graph.region ops. What belongs together is decided in RegionPlanner.cpp.
 
-#include "compiler/Fusion/Elementwise.h"
 #include "compiler/Fusion/Passes.h"
 #include "compiler/Fusion/RegionPlanner.h"
 
@@ -45,7 +44,7 @@ bool isSpreadOverHeads(graph::QuantizeActivationsOp op) {
 }
 
 NodeKind getKind(Operation *op) {
-  if (isElementwise(op))
+  if (graph::isElementwise(op))
     return NodeKind::Elementwise;
   return llvm::TypeSwitch<Operation *, NodeKind>(op)
       .Case<graph::ConstantOp, graph::DequantizeOp>(

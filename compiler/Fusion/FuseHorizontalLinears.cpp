@@ -5,7 +5,6 @@
 // Leaves alone linears that one element-wise op combines: those become one
 // region.
 
-#include "compiler/Fusion/Elementwise.h"
 #include "compiler/Fusion/Passes.h"
 
 #include "mlir/IR/SymbolTable.h"
@@ -80,7 +79,7 @@ llvm::SmallSetVector<Operation *, 8> collectElementwiseUsers(Value value) {
   SmallVector<Value> worklist = {value};
   while (!worklist.empty()) {
     for (Operation *user : worklist.pop_back_val().getUsers())
-      if (isElementwise(user) && users.insert(user))
+      if (graph::isElementwise(user) && users.insert(user))
         worklist.push_back(user->getResult(0));
   }
   return users;

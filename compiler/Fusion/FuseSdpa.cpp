@@ -188,7 +188,9 @@ struct Chain {
   int64_t window = 0;
   double scale = 1.0;
   double softCap = 0.0;
-  Value bias; // [rows, heads or 1, keys], or null
+  Value bias;     // [rows, heads or 1, keys], or null
+  Value relative; // the table of a relative_bias, or null
+  Value ranges;   // of a range_mask, or null
 };
 
 /// Whether what is added to scores of type |type| is [rows, keys] for all
@@ -207,11 +209,24 @@ bool isBias(Value addend, RankedTensorType type) {
 /// met last first: mask or bias, then cap, then scale.
 Value takeChainOp(Value value, Chain &chain) {
   if (auto mask = value.getDefiningOp<graph::CausalMaskOp>()) {
-    if (chain.position || chain.softCap != 0.0)
+    if (chain.position || chain.relative || chain.softCap != 0.0)
       return {};
     chain.position = mask.getPosition();
     chain.window = static_cast<int64_t>(mask.getWindow());
     return mask.getInput();
+  }
+  if (auto mask = value.getDefiningOp<graph::RangeMaskOp>()) {
+    if (chain.ranges || chain.softCap != 0.0)
+      return {};
+    chain.ranges = mask.getRanges();
+    return mask.getInput();
+  }
+  if (auto add = value.getDefiningOp<graph::RelativeBiasOp>()) {
+    if (chain.relative || chain.position || chain.softCap != 0.0 ||
+        chain.scale != 1.0)
+      return {};
+    chain.relative = add.getTable();
+    return add.getInput();
   }
   if (auto add = value.getDefiningOp<graph::AddOp>()) {
     auto type = cast<RankedTensorType>(value.getType());
@@ -254,7 +269,7 @@ FailureOr<Chain> matchChain(graph::MatmulOp weighted,
     value = takeChainOp(value, chain);
     if (!value)
       return fail("between matmul and softmax is more than a positive scale, a "
-                  "soft cap, a bias and one causal mask");
+                  "soft cap, biases and one mask of each kind");
   }
   if (!value.hasOneUse())
     return fail("the scores have another user");
@@ -448,7 +463,7 @@ struct FuseAttentionChain final : mlir::OpRewritePattern<graph::MatmulOp> {
     auto sdpa = graph::SdpaOp::create(
         rewriter, weighted.getLoc(), queryView.getType(), queryView, keyView,
         valueView, chain->position, createBias(rewriter, chain->bias),
-        /*ranges=*/Value(), llvm::APFloat(scale),
+        chain->relative, chain->ranges, llvm::APFloat(scale),
         /*causal=*/static_cast<bool>(chain->position), chain->window,
         llvm::APFloat(softCap));
     replaceResult(rewriter,

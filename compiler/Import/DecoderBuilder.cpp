@@ -138,8 +138,8 @@ Value DecoderBuilder::activated(Value gate) {
 Value DecoderBuilder::rotate(Value input, const Rotary &rotary) {
   Value factors = rotary.factors ? decoded(*rotary.factors) : Value();
   return graph::RotaryOp::create(
-      builder, loc, input.getType(), input, position, factors,
-      builder.getF32FloatAttr(rotary.base),
+      builder, loc, input.getType(), input, position,
+      /*positions=*/Value(), factors, builder.getF32FloatAttr(rotary.base),
       builder.getI64IntegerAttr(rotary.dim),
       builder.getF32FloatAttr(rotary.positionScale),
       graph::RotaryPairsAttr::get(builder.getContext(), rotary.pairs));

@@ -83,6 +83,28 @@ bool canBroadcast(ArrayRef<int64_t> lhs, ArrayRef<int64_t> rhs) {
   return true;
 }
 
+/// Whether a table of biases by distance reaches as far as `rows` rows or keys.
+llvm::Error checkDistances(Operation &op, const Tensor &table, int64_t heads,
+                           int64_t rows) {
+  int64_t most = (table.shape[0] / heads + 1) / 2;
+  if (rows <= most)
+    return llvm::Error::success();
+  return fail(op, "has " + Twine(rows) + " rows or keys, its table serves " +
+                      Twine(most));
+}
+
+/// Whether pairs [begin, end) are within `rows`.
+llvm::Error checkSpans(Operation &op, const Tensor &spans, int64_t rows) {
+  for (int64_t s = 0; s < spans.shape[0]; ++s) {
+    auto begin = static_cast<int64_t>(spans.values[2 * s]);
+    auto end = static_cast<int64_t>(spans.values[2 * s + 1]);
+    if (begin < 0 || begin > end || end > rows)
+      return fail(op, "has span " + Twine(begin) + " to " + Twine(end) +
+                          ", allowed are rows 0 to " + Twine(rows));
+  }
+  return llvm::Error::success();
+}
+
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -277,6 +299,12 @@ llvm::Expected<Tensor> Evaluator::evaluateKvAppend(Operation &op,
 llvm::Expected<Tensor> Evaluator::evaluateView(Operation &op, Values &values) {
   Tensor input = dense(op.getOperand(0), values);
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
+  if (auto joined = dyn_cast<graph::ConcatOp>(op)) {
+    std::vector<Tensor> inputs;
+    for (Value operand : joined.getInputs())
+      inputs.push_back(dense(operand, values));
+    return concat(inputs, static_cast<int64_t>(joined.getDim()));
+  }
   if (auto transposed = dyn_cast<graph::TransposeOp>(op))
     return transpose(input, transposed.getPermutation());
   if (auto sliced = dyn_cast<graph::SliceOp>(op)) {
@@ -346,8 +374,21 @@ llvm::Expected<Tensor> Evaluator::evaluateUnary(Operation &op, Values &values) {
       .Case([&](graph::SiluOp) { return map(input, silu); })
       .Case([&](graph::GeluOp) { return map(input, gelu); })
       .Case([&](graph::GeluTanhOp) { return map(input, geluTanh); })
+      .Case([&](graph::SigmoidOp) { return map(input, sigmoid); })
+      .Case([&](graph::ReluOp) {
+        return map(input, [](double x) { return std::max(x, 0.0); });
+      })
       .Case([&](graph::TanhOp) {
         return map(input, [](double x) { return std::tanh(x); });
+      })
+      .Case([&](graph::ExpOp) {
+        return map(input, [](double x) { return std::exp(x); });
+      })
+      .Case([&](graph::SqrtOp) {
+        return map(input, [](double x) { return std::sqrt(x); });
+      })
+      .Case([&](graph::ErfOp) {
+        return map(input, [](double x) { return std::erf(x); });
       });
 }
 
@@ -359,23 +400,111 @@ llvm::Expected<Tensor> Evaluator::evaluateAttention(Operation &op,
     return causalMask(input, integer(mask.getPosition(), values),
                       static_cast<int64_t>(mask.getWindow()));
   if (auto turn = dyn_cast<graph::RotaryOp>(op)) {
-    Tensor factors;
+    Tensor factors, positions;
     if (turn.getFactors())
       factors = dense(turn.getFactors(), values);
-    return rotary(input, integer(turn.getPosition(), values),
+    if (turn.getPositions())
+      positions = dense(turn.getPositions(), values);
+    int64_t position =
+        turn.getPosition() ? integer(turn.getPosition(), values) : 0;
+    return rotary(input, position,
                   {turn.getPairs() == graph::RotaryPairs::Adjacent,
                    turn.getBase().convertToDouble(),
                    static_cast<int64_t>(turn.getRotaryDim()),
                    turn.getPositionScale().convertToDouble(),
-                   turn.getFactors() ? &factors : nullptr});
+                   turn.getFactors() ? &factors : nullptr,
+                   turn.getPositions() ? &positions : nullptr});
+  }
+  if (auto mask = dyn_cast<graph::RangeMaskOp>(op)) {
+    Tensor ranges = dense(mask.getRanges(), values);
+    if (ranges.shape[0] != input.fromBack(2))
+      return fail(op, "gets ranges " + describe(ranges.shape) + " for " +
+                          std::to_string(input.fromBack(2)) + " rows");
+    return rangeMask(input, ranges);
+  }
+  if (auto bias = dyn_cast<graph::RelativeBiasOp>(op)) {
+    Tensor table = dense(bias.getTable(), values);
+    int64_t heads = numElements(ArrayRef(input.shape).drop_back(2));
+    if (llvm::Error error = checkDistances(
+            op, table, heads, std::max(input.fromBack(2), input.fromBack(1))))
+      return error;
+    return relativeBias(input, table);
   }
   return evaluateSdpa(cast<graph::SdpaOp>(op), values);
+}
+
+llvm::Expected<Tensor> Evaluator::evaluatePool(Operation &op, Values &values) {
+  auto poolOp = cast<graph::PoolOp>(op);
+  Tensor input = dense(poolOp.getInput(), values);
+  Tensor spans = dense(poolOp.getSpans(), values);
+  if (llvm::Error error = checkSpans(op, spans, input.shape[0]))
+    return error;
+  PoolMode mode = poolOp.getMode() == graph::Pooling::Mean    ? PoolMode::Mean
+                  : poolOp.getMode() == graph::Pooling::First ? PoolMode::First
+                                                              : PoolMode::Last;
+  return pool(input, spans, mode, precision);
+}
+
+llvm::Expected<Tensor> Evaluator::evaluateShortConv(Operation &op,
+                                                    Values &values) {
+  auto conv = cast<graph::ShortConvOp>(op);
+  Tensor input = dense(conv.getInput(), values);
+  Tensor taps = dense(conv.getTaps(), values);
+  int64_t channels = input.shape[1];
+  Tensor past({taps.shape[0] / channels - 1, channels});
+  if (conv.getRanges()) {
+    Tensor ranges = dense(conv.getRanges(), values);
+    if (ranges.shape[0] != input.shape[0])
+      return fail(op, "gets ranges " + describe(ranges.shape) + " for " +
+                          std::to_string(input.shape[0]) + " rows");
+    return shortConv(
+        input, taps, past,
+        [&](int64_t row) {
+          return row - static_cast<int64_t>(ranges.values[2 * row]);
+        },
+        precision);
+  }
+  int64_t position = integer(conv.getPosition(), values);
+  std::vector<double> &kept = states[*conv.getState()];
+  kept.resize(past.values.size());
+  past.values = kept;
+  Tensor result = shortConv(
+      input, taps, past, [&](int64_t row) { return position + row; },
+      precision);
+  kept.insert(kept.end(), input.values.begin(), input.values.end());
+  kept.erase(kept.begin(),
+             kept.end() - static_cast<int64_t>(past.values.size()));
+  return result;
+}
+
+/// Ops on the last dimension.
+llvm::Expected<Tensor> Evaluator::evaluateRows(Operation &op, Values &values) {
+  Tensor input = dense(op.getOperand(0), values);
+  return llvm::TypeSwitch<Operation *, Tensor>(&op)
+      .Case([&](graph::RmsNormOp norm) {
+        return rmsNorm(input, dense(norm.getGain(), values),
+                       norm.getEpsilon().convertToDouble(), precision);
+      })
+      .Case([&](graph::LayerNormOp norm) {
+        Tensor bias;
+        if (norm.getBias())
+          bias = dense(norm.getBias(), values);
+        return layerNorm(input, dense(norm.getGain(), values),
+                         norm.getBias() ? &bias : nullptr,
+                         norm.getEpsilon().convertToDouble(), precision);
+      })
+      .Case([&](graph::L2NormalizeOp norm) {
+        return l2Normalize(input, norm.getEpsilon().convertToDouble(),
+                           precision);
+      })
+      .Case([&](graph::ReduceMeanOp) { return reduceMean(input, precision); })
+      .Case([&](graph::SoftmaxOp) { return softmax(input, precision); });
 }
 
 llvm::Expected<Tensor> Evaluator::evaluateSdpa(graph::SdpaOp op,
                                                Values &values) {
   Tensor query = dense(op.getQuery(), values), key = dense(op.getKey(), values);
-  Tensor value = dense(op.getValue(), values), bias, ranges;
+  Tensor value = dense(op.getValue(), values), bias, relative, ranges;
   if (key.shape != value.shape)
     return fail(*op, "gets keys " + describe(key.shape) + " and values " +
                          describe(value.shape));
@@ -394,6 +523,13 @@ llvm::Expected<Tensor> Evaluator::evaluateSdpa(graph::SdpaOp op,
                            std::to_string(rows) + " rows and " +
                            std::to_string(keys) + " keys");
     parameters.bias = &bias;
+  }
+  if (op.getRelative()) {
+    relative = dense(op.getRelative(), values);
+    if (llvm::Error error =
+            checkDistances(*op, relative, query.shape[1], std::max(rows, keys)))
+      return error;
+    parameters.relative = &relative;
   }
   if (op.getRanges()) {
     ranges = dense(op.getRanges(), values);
@@ -422,22 +558,21 @@ llvm::Expected<Tensor> Evaluator::evaluate(Operation &op, Values &values) {
           [&](auto) { return evaluateEmbedding(op, values); })
       .Case([&](graph::KvAppendOp) { return evaluateKvAppend(op, values); })
       .Case<graph::ReshapeOp, graph::TransposeOp, graph::SliceOp,
-            graph::SelectRowsOp>([&](auto) { return evaluateView(op, values); })
+            graph::SelectRowsOp, graph::ConcatOp>(
+          [&](auto) { return evaluateView(op, values); })
       .Case<graph::AddOp, graph::SubOp, graph::MulOp, graph::DivOp>(
           [&](auto) { return evaluateBinary(op, values); })
-      .Case<graph::SiluOp, graph::GeluOp, graph::GeluTanhOp, graph::TanhOp>(
-          [&](auto) { return evaluateUnary(op, values); })
-      .Case<graph::CausalMaskOp, graph::RotaryOp, graph::SdpaOp>(
+      .Case<graph::CausalMaskOp, graph::RangeMaskOp, graph::RelativeBiasOp,
+            graph::RotaryOp, graph::SdpaOp>(
           [&](auto) { return evaluateAttention(op, values); })
-      .Case([&](graph::RmsNormOp norm) -> Result {
-        return rmsNorm(dense(norm.getInput(), values),
-                       dense(norm.getGain(), values),
-                       norm.getEpsilon().convertToDouble(), precision);
-      })
-      .Case([&](graph::SoftmaxOp) -> Result {
-        return softmax(dense(op.getOperand(0), values), precision);
-      })
+      .Case<graph::RmsNormOp, graph::LayerNormOp, graph::L2NormalizeOp,
+            graph::ReduceMeanOp, graph::SoftmaxOp>(
+          [&](auto) { return evaluateRows(op, values); })
+      .Case([&](graph::PoolOp) { return evaluatePool(op, values); })
+      .Case([&](graph::ShortConvOp) { return evaluateShortConv(op, values); })
       .Default([&](Operation *) -> Result {
+        if (graph::isElementwise(&op))
+          return evaluateUnary(op, values);
         return fail(op, "is no op of the graph dialect that can be evaluated");
       });
 }

@@ -57,6 +57,9 @@ private:
   llvm::Expected<Tensor> evaluateBinary(Operation &op, Values &values);
   llvm::Expected<Tensor> evaluateUnary(Operation &op, Values &values);
   llvm::Expected<Tensor> evaluateAttention(Operation &op, Values &values);
+  llvm::Expected<Tensor> evaluateRows(Operation &op, Values &values);
+  llvm::Expected<Tensor> evaluatePool(Operation &op, Values &values);
+  llvm::Expected<Tensor> evaluateShortConv(Operation &op, Values &values);
   llvm::Expected<Tensor> evaluateSdpa(graph::SdpaOp op, Values &values);
   llvm::Expected<Tensor> evaluateView(Operation &op, Values &values);
   llvm::Expected<Tensor> evaluateLinear(Tensor input, Value weight,
@@ -72,7 +75,8 @@ private:
   ModuleOp module;
   importer::WeightFiles files;
   Precision precision;
-  /// By state name: rows of [KV heads, head dimension], as many as written.
+  /// By state name: of a cache, rows of [KV heads, head dimension], as many as
+  /// written; of a short_conv, its past.
   llvm::StringMap<std::vector<double>> states;
 };
 

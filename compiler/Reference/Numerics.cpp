@@ -25,11 +25,17 @@ double dotIn(const double *x, const Number *y, int64_t size) {
 }
 
 template <typename Accumulator>
-double sumIn(const double *x, int64_t size) {
+double sumIn(const double *x, int64_t size, int64_t stride) {
   Accumulator sum = 0;
   for (int64_t k = 0; k < size; ++k)
-    sum += static_cast<Accumulator>(x[k]);
+    sum += static_cast<Accumulator>(x[k * stride]);
   return sum;
+}
+
+double sum(const double *x, int64_t size, Precision precision,
+           int64_t stride = 1) {
+  return precision == Precision::Double ? sumIn<double>(x, size, stride)
+                                        : sumIn<float>(x, size, stride);
 }
 
 template <typename Number>
@@ -88,10 +94,9 @@ void softmaxRow(double *row, int64_t size, Precision precision) {
   }
   for (int64_t i = 0; i < size; ++i)
     row[i] = std::exp(row[i] - most);
-  double sum = precision == Precision::Double ? sumIn<double>(row, size)
-                                              : sumIn<float>(row, size);
+  double total = sum(row, size, precision);
   for (int64_t i = 0; i < size; ++i)
-    row[i] /= sum;
+    row[i] /= total;
 }
 
 } // namespace
@@ -190,6 +195,88 @@ Tensor rmsNorm(const Tensor &input, const Tensor &gain, double epsilon,
   return result;
 }
 
+Tensor layerNorm(const Tensor &input, const Tensor &gain, const Tensor *bias,
+                 double epsilon, Precision precision) {
+  int64_t size = input.shape.back();
+  Tensor result = input;
+  for (size_t row = 0; row < result.values.size(); row += size) {
+    double *x = &result.values[row];
+    double mean = sum(x, size, precision) / static_cast<double>(size);
+    for (int64_t i = 0; i < size; ++i)
+      x[i] -= mean;
+    double variance = dot(x, x, size, precision) / static_cast<double>(size);
+    double scale = 1 / std::sqrt(variance + epsilon);
+    for (int64_t i = 0; i < size; ++i)
+      x[i] = x[i] * scale * gain.values[i] + (bias ? bias->values[i] : 0);
+  }
+  return result;
+}
+
+Tensor l2Normalize(const Tensor &input, double epsilon, Precision precision) {
+  int64_t size = input.shape.back();
+  Tensor result = input;
+  for (size_t row = 0; row < result.values.size(); row += size) {
+    double *x = &result.values[row];
+    double length = std::sqrt(dot(x, x, size, precision));
+    for (int64_t i = 0; i < size; ++i)
+      x[i] /= std::max(length, epsilon);
+  }
+  return result;
+}
+
+Tensor reduceMean(const Tensor &input, Precision precision) {
+  int64_t size = input.shape.back();
+  Tensor result(input.shape);
+  result.shape.back() = 1;
+  result.values.resize(numElements(result.shape));
+  for (size_t row = 0; row < result.values.size(); ++row)
+    result.values[row] = sum(&input.values[row * size], size, precision) /
+                         static_cast<double>(size);
+  return result;
+}
+
+Tensor pool(const Tensor &input, const Tensor &spans, PoolMode mode,
+            Precision precision) {
+  int64_t texts = spans.shape[0], size = input.shape[1];
+  Tensor result({texts, size});
+  for (int64_t s = 0; s < texts; ++s) {
+    auto begin = static_cast<int64_t>(spans.values[2 * s]);
+    auto end = static_cast<int64_t>(spans.values[2 * s + 1]);
+    if (begin >= end)
+      continue;
+    int64_t first = mode == PoolMode::Last ? end - 1 : begin;
+    int64_t rows = mode == PoolMode::Mean ? end - begin : 1;
+    for (int64_t i = 0; i < size; ++i)
+      result.values[s * size + i] =
+          sum(&input.values[first * size + i], rows, precision, size) /
+          static_cast<double>(rows);
+  }
+  return result;
+}
+
+Tensor shortConv(const Tensor &input, const Tensor &taps, const Tensor &past,
+                 llvm::function_ref<int64_t(int64_t row)> before,
+                 Precision precision) {
+  int64_t rows = input.shape[0], channels = input.shape[1];
+  int64_t count = taps.shape[0] / channels;
+  auto at = [&](int64_t row, int64_t channel) {
+    return row >= 0 ? input.values[row * channels + channel]
+                    : past.values[(count - 1 + row) * channels + channel];
+  };
+  Tensor result(input.shape);
+  std::vector<double> x(count);
+  for (int64_t t = 0; t < rows; ++t)
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t j = 0; j < count; ++j) {
+        int64_t back = count - 1 - j;
+        x[j] = back <= before(t) ? at(t - back, c) : 0;
+      }
+      result.values[t * channels + c] =
+          dot(x.data(), &taps.values[c * count], count, precision);
+    }
+  return result;
+}
+
 Tensor softmax(const Tensor &input, Precision precision) {
   Tensor result = input;
   int64_t size = input.shape.back();
@@ -215,8 +302,9 @@ Tensor rotary(const Tensor &input, int64_t position,
     int64_t second = parameters.adjacentPairs ? 2 * i + 1 : i + half;
     for (int64_t head = 0; head < rows * headsPerRow; ++head) {
       int64_t t = head / headsPerRow;
-      double angle = static_cast<double>(position + t) *
-                     parameters.positionScale * frequency;
+      double place = parameters.positions ? parameters.positions->values[t]
+                                          : static_cast<double>(position + t);
+      double angle = place * parameters.positionScale * frequency;
       double x = input.values[head * size + first];
       double y = input.values[head * size + second];
       result.values[head * size + first] =
@@ -243,6 +331,22 @@ Tensor transpose(const Tensor &input, llvm::ArrayRef<int64_t> permutation) {
     value = input.values[offsetOf(index, strides)];
     advance(index, shape);
   }
+  return result;
+}
+
+Tensor concat(llvm::ArrayRef<Tensor> inputs, int64_t dim) {
+  Tensor result(inputs.front().shape);
+  int64_t outer = numElements(llvm::ArrayRef(result.shape).take_front(dim));
+  result.shape[dim] = 0;
+  for (const Tensor &input : inputs)
+    result.shape[dim] += input.shape[dim];
+  result.values.clear();
+  for (int64_t i = 0; i < outer; ++i)
+    for (const Tensor &input : inputs) {
+      int64_t size = numElements(llvm::ArrayRef(input.shape).drop_front(dim));
+      auto begin = input.values.begin() + i * size;
+      result.values.insert(result.values.end(), begin, begin + size);
+    }
   return result;
 }
 
@@ -278,9 +382,42 @@ Tensor causalMask(const Tensor &input, int64_t position, int64_t window) {
   return result;
 }
 
-/// The score of key j for row t and head h, from the product of query and key.
-static double sdpaScore(double product, int64_t t, int64_t h, int64_t j,
-                        const SdpaParameters &parameters) {
+/// The bias of key j for row t and head h of `heads`.
+static double relativeBiasOf(const Tensor &table, int64_t heads, int64_t h,
+                             int64_t t, int64_t j) {
+  int64_t span = (table.shape[0] / heads - 1) / 2;
+  return table.values[(j - t + span) * heads + h];
+}
+
+Tensor relativeBias(const Tensor &input, const Tensor &table) {
+  Tensor result = input;
+  int64_t rows = input.fromBack(2), keys = input.fromBack(1);
+  int64_t heads = numElements(llvm::ArrayRef(input.shape).drop_back(2));
+  for (size_t i = 0; i < result.values.size(); ++i) {
+    int64_t j = static_cast<int64_t>(i) % keys;
+    int64_t t = static_cast<int64_t>(i) / keys % rows;
+    int64_t h = static_cast<int64_t>(i) / keys / rows;
+    result.values[i] += relativeBiasOf(table, heads, h, t, j);
+  }
+  return result;
+}
+
+Tensor rangeMask(const Tensor &input, const Tensor &ranges) {
+  Tensor result = input;
+  int64_t rows = input.fromBack(2), keys = input.fromBack(1);
+  for (size_t i = 0; i < result.values.size(); ++i) {
+    double j = static_cast<double>(static_cast<int64_t>(i) % keys);
+    int64_t t = static_cast<int64_t>(i) / keys % rows;
+    if (j < ranges.values[2 * t] || j >= ranges.values[2 * t + 1])
+      result.values[i] = -kInfinity;
+  }
+  return result;
+}
+
+/// The score of key j for row t and head h of `heads`, from the product of
+/// query and key.
+static double sdpaScore(double product, int64_t t, int64_t heads, int64_t h,
+                        int64_t j, const SdpaParameters &parameters) {
   bool isSeen = !parameters.causal ||
                 isBeforeRow(j, parameters.position + t, parameters.window);
   if (const Tensor *ranges = parameters.ranges)
@@ -289,11 +426,13 @@ static double sdpaScore(double product, int64_t t, int64_t h, int64_t j,
   if (parameters.softCap != 0)
     score = parameters.softCap * std::tanh(score / parameters.softCap);
   if (const Tensor *bias = parameters.bias) {
-    int64_t heads = bias->shape[1], row = t * heads + (heads == 1 ? 0 : h);
+    int64_t planes = bias->shape[1], row = t * planes + (planes == 1 ? 0 : h);
     double addend = bias->values[row * bias->shape[2] + j];
     isSeen &= addend >= kHiddenBias;
     score += addend;
   }
+  if (const Tensor *table = parameters.relative)
+    score += relativeBiasOf(*table, heads, h, t, j);
   return isSeen ? score : -kInfinity;
 }
 
@@ -308,7 +447,7 @@ Tensor sdpa(const Tensor &query, const Tensor &key, const Tensor &value,
     for (int64_t j = 0; j < keys; ++j) {
       const double *k = &key.values[(j * kvHeads + kvHead) * dim];
       scores[j] = sdpaScore(dot(&query.values[row * dim], k, dim, precision), t,
-                            h, j, parameters);
+                            heads, h, j, parameters);
     }
     softmaxRow(scores.data(), keys, precision);
     for (int64_t i = 0; i < dim; ++i) {
@@ -353,6 +492,8 @@ Tensor dequantize(const Tensor &codes, const Tensor &scales) {
     result.values[i] *= scales.values[i / size];
   return result;
 }
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 double silu(double x) { return x / (1 + std::exp(-x)); }
 

@@ -41,6 +41,33 @@ Tensor map(const Tensor &input, llvm::function_ref<double(double)> function);
 Tensor rmsNorm(const Tensor &input, const Tensor &gain, double epsilon,
                Precision precision);
 
+/// (x - mean) / sqrt(variance + epsilon) * gain + bias over the last dimension;
+/// no bias when it is null.
+Tensor layerNorm(const Tensor &input, const Tensor &gain, const Tensor *bias,
+                 double epsilon, Precision precision);
+
+/// x / max(length, epsilon) over the last dimension.
+Tensor l2Normalize(const Tensor &input, double epsilon, Precision precision);
+
+/// Over the last dimension, which becomes 1.
+Tensor reduceMean(const Tensor &input, Precision precision);
+
+/// How rows of a text become one.
+enum class PoolMode { Mean, First, Last };
+
+/// input [rows, size], spans [texts, 2] of rows → [texts, size]; zeros where a
+/// span is empty.
+Tensor pool(const Tensor &input, const Tensor &spans, PoolMode mode,
+            Precision precision);
+
+/// y[t, c] = sum over j of taps[c * n + j] * x[t - n + 1 + j, c]. input [rows,
+/// channels]; `before(t)` is how many of the rows before row t count, of which
+/// those with negative indices are in `past` [n - 1, channels], the latest
+/// last.
+Tensor shortConv(const Tensor &input, const Tensor &taps, const Tensor &past,
+                 llvm::function_ref<int64_t(int64_t row)> before,
+                 Precision precision);
+
 /// Over the last dimension; a row of nothing but -inf gives zeros.
 Tensor softmax(const Tensor &input, Precision precision);
 
@@ -51,19 +78,32 @@ struct RotaryParameters {
   double positionScale;
   /// [dim / 2] or null.
   const Tensor *factors;
+  /// [rows] or null.
+  const Tensor *positions = nullptr;
 };
 
-/// input [rows, .., D]; row t is turned for position + t.
+/// input [rows, .., D]; row t is turned for position + t, or positions[t].
 Tensor rotary(const Tensor &input, int64_t position,
               const RotaryParameters &parameters);
 
 Tensor transpose(const Tensor &input, llvm::ArrayRef<int64_t> permutation);
+
+/// Behind one another along `dim`; the inputs' other sizes are equal.
+Tensor concat(llvm::ArrayRef<Tensor> inputs, int64_t dim);
 
 Tensor slice(const Tensor &input, int64_t dim, int64_t offset, int64_t size);
 
 /// [.., t, j] stays where j <= position + t (and j > position + t - window, if
 /// that is not 0) and becomes -inf elsewhere.
 Tensor causalMask(const Tensor &input, int64_t position, int64_t window);
+
+/// [.., t, j] stays where ranges[t, 0] <= j < ranges[t, 1] and becomes -inf
+/// elsewhere.
+Tensor rangeMask(const Tensor &input, const Tensor &ranges);
+
+/// [h, t, j] + table[(j - t + span) * heads + h]; the heads are all dimensions
+/// before the last two, rows and keys at most span + 1.
+Tensor relativeBias(const Tensor &input, const Tensor &table);
 
 /// A bias below this hides its key.
 inline constexpr double kHiddenBias = -1e38;
@@ -78,6 +118,8 @@ struct SdpaParameters {
   double softCap = 0;
   /// [rows, 1 or heads, keys or more], and [rows, 2]; or null.
   const Tensor *bias = nullptr, *ranges = nullptr;
+  /// As in relativeBias, or null.
+  const Tensor *relative = nullptr;
 };
 
 /// query [rows, heads, D], key and value [keys, KV heads, D]
@@ -101,6 +143,7 @@ Tensor dequantize(const Tensor &codes, const Tensor &scales);
 double silu(double x);
 double gelu(double x);
 double geluTanh(double x);
+double sigmoid(double x);
 
 } // namespace llmc::reference
 

@@ -19,6 +19,16 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace llmc::graph {
+
+/// Each element of the op's result depends on one element of each operand only,
+/// so that the op can join the one before or after it.
+template <typename ConcreteOp>
+class WorksByElement
+    : public mlir::OpTrait::TraitBase<ConcreteOp, WorksByElement> {};
+
+} // namespace llmc::graph
+
 #include "dialects/Graph/GraphDialect.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Graph/GraphTypes.h.inc"
@@ -28,6 +38,10 @@
 #include "dialects/Graph/GraphOps.h.inc"
 
 namespace llmc::graph {
+
+inline bool isElementwise(Operation *op) {
+  return op->hasTrait<WorksByElement>();
+}
 
 /// Columns that share a sum of quantized activations, and a scale where they
 /// have one of their own.

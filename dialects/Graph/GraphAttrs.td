@@ -4,12 +4,48 @@
 #define LLMC_DIALECTS_GRAPH_GRAPHATTRS_TD
 
 include "dialects/Graph/GraphDialect.td"
+include "dialects/Graph/GraphEnums.td"
 include "mlir/IR/AttrTypeBase.td"
+
+def Graph_PlaceAttr : AttrDef<GraphDialect, "Place"> {
+  let mnemonic = "place";
+  let summary = "where bytes of a model file begin: file (index into the module's `graph.files`), byte offset";
+  let parameters = (ins "int64_t":$file, "int64_t":$offset);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Graph_PackingAttr : AttrDef<GraphDialect, "Packing"> {
+  let mnemonic = "packing";
+  let summary = "how a source's numbers lie where they are not rows in the weight's encoding, one after another";
+  let description = [{
+    `form` names the arrangement; forms and their formulas are in dialects/Graph/Packing.h. `encoding` is that of the
+    plain numbers in it: of the scales where codes have scales, else of the numbers themselves. `group` columns share a
+    scale; 0: a row. `scales` and `zeros` (zero points) are where those tensors begin.
+  }];
+  let parameters = (ins
+    StringRefParameter<>:$form,
+    EnumParameter<Graph_EncodingEnum>:$encoding,
+    DefaultValuedParameter<"int64_t", "0">:$group,
+    OptionalParameter<"::llmc::graph::PlaceAttr">:$scales,
+    OptionalParameter<"::llmc::graph::PlaceAttr">:$zeros);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
 
 def Graph_SourceAttr : AttrDef<GraphDialect, "Source"> {
   let mnemonic = "source";
   let summary = "where some rows of a weight lie: file (index into the module's `graph.files`), byte offset, rows";
-  let parameters = (ins "int64_t":$file, "int64_t":$offset, "int64_t":$rows);
+  let description = [{
+    The rows' bytes are in the weight's encoding, one row after another, unless there is a `packing`. A number is what
+    the bytes encode plus the `addend` (of vectors only: gemma's gains are 1 + w).
+  }];
+  let parameters = (ins "int64_t":$file, "int64_t":$offset, "int64_t":$rows,
+    OptionalParameter<"::mlir::FloatAttr">:$addend,
+    OptionalParameter<"::llmc::graph::PackingAttr">:$packing);
+  let builders = [
+    // Rows in the weight's encoding.
+    AttrBuilder<(ins "int64_t":$file, "int64_t":$offset, "int64_t":$rows),
+    [{ return $_get($_ctxt, file, offset, rows, ::mlir::FloatAttr(), ::llmc::graph::PackingAttr()); }]>
+  ];
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -23,4 +23,10 @@ def Graph_RotaryPairsEnum : I32EnumAttr<"RotaryPairs", "which elements of a head
   let genSpecializedAttr = 0;
 }
 
+def Graph_PoolingEnum : I32EnumAttr<"Pooling", "which rows of a text stand for it", [
+    I32EnumAttrCase<"Mean", 0, "mean">, I32EnumAttrCase<"First", 1, "first">, I32EnumAttrCase<"Last", 2, "last">]> {
+  let cppNamespace = "::llmc::graph";
+  let genSpecializedAttr = 0;
+}
+
 #endif // LLMC_DIALECTS_GRAPH_GRAPHENUMS_TD

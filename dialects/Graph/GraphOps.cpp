@@ -34,6 +34,18 @@ void QuantizeActivationsOp::build(OpBuilder &builder,
 }
 
 //===----------------------------------------------------------------------===//
+// ShortConvOp
+//===----------------------------------------------------------------------===//
+
+void ShortConvOp::getEffects(
+    SmallVectorImpl<mlir::MemoryEffects::EffectInstance> &effects) {
+  if (!getState())
+    return;
+  effects.emplace_back(mlir::MemoryEffects::Read::get());
+  effects.emplace_back(mlir::MemoryEffects::Write::get());
+}
+
+//===----------------------------------------------------------------------===//
 // RegionOp: graph.region (%arg = %value : type, …) config -> (types) { … }
 //===----------------------------------------------------------------------===//
 

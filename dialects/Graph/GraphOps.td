@@ -20,6 +20,10 @@ def Graph_Tensor : RankedTensorOf<[F32, F16]>;
 def Graph_EncodedTensor : RankedTensorOf<[Graph_EncodedType]>;
 def Graph_IndexTensor : RankedTensorOf<[I32]>;
 def Graph_CodeTensor : RankedTensorOf<[I8]>;
+// Each element of the result depends on one element of each operand only.
+def Graph_WorksByElement : NativeOpTrait<"WorksByElement"> {
+  let cppNamespace = "::llmc::graph";
+}
 // A run-time integer of a step, such as the position.
 def Graph_Scalar : Type<Graph_IsScalar, "tensor<i32>", "::mlir::RankedTensorType">,
     BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI32Type())">;
@@ -50,8 +54,10 @@ def Graph_WeightOp : Graph_Op<"weight", [Symbol]> {
 }
 
 def Graph_StateOp : Graph_Op<"state", [Symbol]> {
-  let summary = "memory that lives from step to step: shape [KV heads, context length, head dimension] for a KV cache";
+  let summary = "memory that lives from step to step";
   let description = [{
+    A KV cache is [KV heads, context length, head dimension], the past of a `short_conv` of n taps [n - 1, channels].
+
     - state_c1: the dimensions are static and at least 1
 
     ```mlir
@@ -151,7 +157,7 @@ def Graph_MatmulOp : Graph_Op<"matmul", [Pure]> {
   let hasVerifier = 1;
 }
 
-class Graph_BinaryOp<string mnemonic, string sign, list<Trait> traits = []> : Graph_Op<mnemonic, !listconcat([Pure], traits)> {
+class Graph_BinaryOp<string mnemonic, string sign, list<Trait> traits = []> : Graph_Op<mnemonic, !listconcat([Pure, Graph_WorksByElement], traits)> {
   let summary = "y = lhs " # sign # " rhs, element by element; dimensions of size 1 and missing leading dimensions of rhs broadcast";
   let description = [{
     - binary_c1: counted from the last, each dimension of rhs is 1 or the dimension of lhs
@@ -171,7 +177,7 @@ def Graph_SubOp : Graph_BinaryOp<"sub", "-"> { let hasFolder = 1; }
 def Graph_MulOp : Graph_BinaryOp<"mul", "*"> { let hasFolder = 1; }
 def Graph_DivOp : Graph_BinaryOp<"div", "/"> { let hasFolder = 1; }
 
-class Graph_UnaryOp<string mnemonic, string formula> : Graph_Op<mnemonic, [Pure, SameOperandsAndResultType]> {
+class Graph_UnaryOp<string mnemonic, string formula> : Graph_Op<mnemonic, [Pure, Graph_WorksByElement, SameOperandsAndResultType]> {
   let summary = "y = " # formula # ", element by element";
   let description = [{
     ```mlir
@@ -186,6 +192,11 @@ def Graph_SiluOp : Graph_UnaryOp<"silu", "x / (1 + exp(-x))">;
 def Graph_GeluOp : Graph_UnaryOp<"gelu", "x/2 * (1 + erf(x / sqrt 2))">;
 def Graph_GeluTanhOp : Graph_UnaryOp<"gelu_tanh", "x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))">;
 def Graph_TanhOp : Graph_UnaryOp<"tanh", "tanh x">;
+def Graph_SigmoidOp : Graph_UnaryOp<"sigmoid", "1 / (1 + exp(-x))">;
+def Graph_ReluOp : Graph_UnaryOp<"relu", "max(x, 0)">;
+def Graph_ExpOp : Graph_UnaryOp<"exp", "exp x">;
+def Graph_SqrtOp : Graph_UnaryOp<"sqrt", "sqrt x">;
+def Graph_ErfOp : Graph_UnaryOp<"erf", "erf x">;
 
 def Graph_RmsNormOp : Graph_Op<"rms_norm", [Pure]> {
   let summary = "y = x * gain / sqrt(mean over the last dimension of x^2 + epsilon)";
@@ -206,6 +217,106 @@ def Graph_RmsNormOp : Graph_Op<"rms_norm", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Graph_LayerNormOp : Graph_Op<"layer_norm", [Pure]> {
+  let summary = "y = (x - mean) / sqrt(variance + epsilon) * gain + bias, mean and variance over the last dimension";
+  let description = [{
+    The variance is the mean of (x - mean)^2. Sums and epsilon are f32 at least, whatever the element type.
+
+    - layer_norm_c1: the gain, and the bias if there is one, are [size of the input's last dimension]
+    - layer_norm_c2: input and result have the same shape
+    - layer_norm_c3: epsilon is finite and not negative
+
+    ```mlir
+    %y = graph.layer_norm %x, %gain bias %bias : tensor<384xf32> epsilon 1.0e-12
+      : tensor<?x384xf32>, tensor<384xf32> -> tensor<?x384xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$gain, Optional<Graph_Tensor>:$bias, F32Attr:$epsilon);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = [{
+    $input `,` $gain (`bias` $bias^ `:` type($bias))? `epsilon` $epsilon attr-dict
+    `:` type($input) `,` type($gain) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Graph_L2NormalizeOp : Graph_Op<"l2_normalize", [Pure, SameOperandsAndResultType]> {
+  let summary = "y = x / max(sqrt(sum over the last dimension of x^2), epsilon)";
+  let description = [{
+    - l2_normalize_c1: the rank is at least 1
+    - l2_normalize_c2: epsilon is positive and finite
+
+    ```mlir
+    %y = graph.l2_normalize %x epsilon 1.0e-12 : tensor<?x384xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, F32Attr:$epsilon);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$input `epsilon` $epsilon attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
+def Graph_ReduceMeanOp : Graph_Op<"reduce_mean", [Pure]> {
+  let summary = "mean over the last dimension, which becomes 1";
+  let description = [{
+    - reduce_mean_c1: the rank is at least 1, and the result is the input's type with a last dimension of 1
+
+    ```mlir
+    %y = graph.reduce_mean %x : tensor<?x384xf32> -> tensor<?x1xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Graph_PoolOp : Graph_Op<"pool", [Pure]> {
+  let summary = "y[s, :] of rows spans[s, 0] … spans[s, 1] - 1 of the input: their mean, the first or the last";
+  let description = [{
+    A span is of rows of the input; one without rows gives zeros.
+
+    - pool_c1: the input is [rows, size], the spans are [texts, 2], the result is [texts, size]
+
+    ```mlir
+    %y = graph.pool mean %x, %spans : tensor<?x384xf32>, tensor<?x2xi32> -> tensor<?x384xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, Graph_IndexTensor:$spans,
+    EnumAttr<GraphDialect, Graph_PoolingEnum, "pooling">:$mode);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$mode $input `,` $spans attr-dict `:` type($input) `,` type($spans) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Graph_ShortConvOp : Graph_Op<"short_conv", [AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "y[t, c] = sum over j < n of taps[c * n + j] * x[t - n + 1 + j, c]: a causal convolution of each channel";
+  let description = [{
+    Rows before the step's first come from the state, which holds the last n - 1 inputs of earlier steps; those of
+    positions below 0 are zeros, whatever it holds. The op leaves the last n - 1 inputs in the state. So steps follow one
+    another, or begin again at position 0. Without a state, rows before ranges[t, 0] are zeros (texts behind one another).
+
+    - short_conv_c1: the input is [rows, channels] and the result has its type; the taps are [channels * n], n at least 2
+    - short_conv_c2: there are a state and a position, or ranges
+    - short_conv_c3: the symbol is a state [n - 1, channels]
+    - short_conv_c4: the ranges are [rows, 2]
+
+    ```mlir
+    %y = graph.short_conv %x, %taps state @blk.0.conv, %position : tensor<?x256xf32>, tensor<768xf32>
+    %z = graph.short_conv %x, %taps ranges %r : tensor<?x2xi32> : tensor<?x256xf32>, tensor<768xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$taps,
+    OptionalAttr<FlatSymbolRefAttr>:$state, Optional<Graph_Scalar>:$position, Optional<Graph_IndexTensor>:$ranges);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = [{
+    $input `,` $taps (`state` $state^ `,` $position)? (`ranges` $ranges^ `:` type($ranges))? attr-dict
+    `:` type($input) `,` type($taps)
+  }];
+  let hasVerifier = 1;
+}
+
 def Graph_SoftmaxOp : Graph_Op<"softmax", [Pure, SameOperandsAndResultType]> {
   let summary = "softmax over the last dimension; a row whose every element is -inf gives zeros";
   let description = [{
@@ -223,28 +334,31 @@ def Graph_SoftmaxOp : Graph_Op<"softmax", [Pure, SameOperandsAndResultType]> {
   let hasVerifier = 1;
 }
 
-def Graph_RotaryOp : Graph_Op<"rotary", [Pure]> {
-  let summary = "rotates pairs of each head of row t by (position + t) * base^(-2i/rotary_dim) / factors[i]";
+def Graph_RotaryOp : Graph_Op<"rotary", [Pure, AttrSizedOperandSegments]> {
+  let summary = "rotates pairs of each head of row t by its position * base^(-2i/rotary_dim) / factors[i]";
   let description = [{
     The input is [rows, .., head dimension]. Pair i of a head, (x, y), becomes (x cos a - y sin a, x sin a + y cos a) with
-    a = (position + t) * position_scale * base^(-2i/dim) / factors[i]. Pairs are elements (2i, 2i + 1) when `adjacent`,
+    a = p * position_scale * base^(-2i/dim) / factors[i], where p is position + t or positions[t]. Pairs are elements (2i, 2i + 1) when `adjacent`,
     (i, i + dim/2) when `half`. Elements from `dim` on stay as they are.
 
     - rotary_c1: the input has at least 2 dimensions, and the result its type
     - rotary_c2: dim is even, at least 2, and at most the last dimension
     - rotary_c3: factors are [dim/2]
     - rotary_c4: base and position_scale are positive and finite
+    - rotary_c5: there are either a position or positions [rows]
 
     ```mlir
     %y = graph.rotary %x, %position pairs half base 1.0e4 dim 64 : tensor<?x4x64xf32> -> tensor<?x4x64xf32>
+    %z = graph.rotary %x positions %p : tensor<?xi32> pairs half base 1.0e4 dim 64 : tensor<?x4x64xf32> -> tensor<?x4x64xf32>
     ```
   }];
-  let arguments = (ins Graph_Tensor:$input, Graph_Scalar:$position, Optional<Graph_Tensor>:$factors,
+  let arguments = (ins Graph_Tensor:$input, Optional<Graph_Scalar>:$position, Optional<Graph_IndexTensor>:$positions,
+    Optional<Graph_Tensor>:$factors,
     F32Attr:$base, I64Attr:$rotary_dim, DefaultValuedAttr<F32Attr, "1.0f">:$position_scale,
     EnumAttr<GraphDialect, Graph_RotaryPairsEnum, "pairs">:$pairs);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = [{
-    $input `,` $position (`factors` $factors^ `:` type($factors))? `pairs` $pairs `base` $base `dim` $rotary_dim attr-dict
+    $input (`,` $position^)? (`positions` $positions^ `:` type($positions))? (`factors` $factors^ `:` type($factors))? `pairs` $pairs `base` $base `dim` $rotary_dim attr-dict
     `:` type($input) `->` type($result)
   }];
   let hasVerifier = 1;
@@ -303,6 +417,22 @@ def Graph_SliceOp : Graph_Op<"slice", [Pure]> {
   let hasFolder = 1;
 }
 
+def Graph_ConcatOp : Graph_Op<"concat", [Pure]> {
+  let summary = "the inputs behind one another along dimension dim";
+  let description = [{
+    - concat_c1: there is an input, and dim is a dimension of it that is static in all
+    - concat_c2: the result has the sum of the inputs' sizes there, and is of their type otherwise
+
+    ```mlir
+    %y = graph.concat dim 1 %a, %b : (tensor<?x256xf32>, tensor<?x128xf32>) -> tensor<?x384xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<Graph_Tensor>:$inputs, I64Attr:$dim);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "`dim` $dim $inputs attr-dict `:` functional-type($inputs, results)";
+  let hasVerifier = 1;
+}
+
 def Graph_SelectRowsOp : Graph_Op<"select_rows", [Pure]> {
   let summary = "rows first, first + 1, … of the input, as many as the step has";
   let description = [{
@@ -335,6 +465,41 @@ def Graph_CausalMaskOp : Graph_Op<"causal_mask", [Pure, AllTypesMatch<["input", 
   let arguments = (ins Graph_Tensor:$input, Graph_Scalar:$position, DefaultValuedAttr<I64Attr, "0">:$window);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$input `,` $position (`window` $window^)? attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
+def Graph_RangeMaskOp : Graph_Op<"range_mask", [Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "y[.., t, j] = x[.., t, j] where ranges[t, 0] <= j < ranges[t, 1], else -inf";
+  let description = [{
+    Texts behind one another: row t sees the keys of its own text.
+
+    - range_mask_c1: the input is [.., rows, keys], the ranges are [rows, 2]
+
+    ```mlir
+    %y = graph.range_mask %x, %ranges : tensor<12x?x?xf32>, tensor<?x2xi32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, Graph_IndexTensor:$ranges);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$input `,` $ranges attr-dict `:` type($input) `,` type($ranges)";
+  let hasVerifier = 1;
+}
+
+def Graph_RelativeBiasOp : Graph_Op<"relative_bias", [Pure, AllTypesMatch<["input", "result"]>]> {
+  let summary = "y[h, t, j] = x[h, t, j] + table[(j - t + span) * heads + h]: a bias by the distance of a key";
+  let description = [{
+    The heads are all dimensions before the last two together; the table, a vector, holds 2 * span + 1 distances, so that
+    rows and keys are at most span + 1.
+
+    - relative_bias_c1: the input is [.., rows, keys] with static heads, and the table [an odd number * heads]
+
+    ```mlir
+    %y = graph.relative_bias %x, %table : tensor<12x?x?xf32>, tensor<12276xf32>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$table);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$input `,` $table attr-dict `:` type($input) `,` type($table)";
   let hasVerifier = 1;
 }
 
@@ -446,7 +611,8 @@ def Graph_SdpaOp : Graph_Op<"sdpa", [Pure, AttrSizedOperandSegments]> {
     With `causal`, row t sees keys 0 … position + t, with a `window` other than 0 the last `window` of them. Row t sees keys
     ranges[t, 0] … ranges[t, 1] - 1 only when there are `ranges` (sequences of different lengths behind one another).
     With a `soft_cap` c other than 0, a scaled score s becomes c tanh(s / c). bias[t, h, j] is added to the score of key j
-    after that; below -1e38 it hides the key. A row that sees no key gives zeros.
+    after that; below -1e38 it hides the key. relative[(j - t + span) * heads + h] is added likewise, where span =
+    (size / heads - 1) / 2. A row that sees no key gives zeros.
 
     - sdpa_c1: query, key and value have rank 3, key and value the same shape
     - sdpa_c2: all have the same head dimension
@@ -458,6 +624,7 @@ def Graph_SdpaOp : Graph_Op<"sdpa", [Pure, AttrSizedOperandSegments]> {
     - sdpa_c8: the ranges are [rows, 2]
     - sdpa_c9: the window is not negative, and 0 when the op is not causal
     - sdpa_c10: soft_cap is finite and not negative
+    - sdpa_c11: relative is [an odd number * heads], and there is no position
 
     ```mlir
     %y = graph.sdpa %q, %k, %v, %position scale 0.125 causal : tensor<?x4x64xf32>, tensor<?x2x64xf32>, tensor<?x2x64xf32>
@@ -467,13 +634,14 @@ def Graph_SdpaOp : Graph_Op<"sdpa", [Pure, AttrSizedOperandSegments]> {
     ```
   }];
   let arguments = (ins Graph_Tensor:$query, Graph_Tensor:$key, Graph_Tensor:$value,
-    Optional<Graph_Scalar>:$position, Optional<Graph_Tensor>:$bias, Optional<Graph_IndexTensor>:$ranges,
+    Optional<Graph_Scalar>:$position, Optional<Graph_Tensor>:$bias, Optional<Graph_Tensor>:$relative,
+    Optional<Graph_IndexTensor>:$ranges,
     F32Attr:$scale, UnitAttr:$causal, DefaultValuedAttr<I64Attr, "0">:$window,
     DefaultValuedAttr<F32Attr, "0.0f">:$soft_cap);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = [{
-    $query `,` $key `,` $value (`,` $position^)? (`bias` $bias^ `:` type($bias))? (`ranges` $ranges^ `:` type($ranges))?
-    `scale` $scale (`causal` $causal^)? (`window` $window^)? (`soft_cap` $soft_cap^)? attr-dict
+    $query `,` $key `,` $value (`,` $position^)? (`bias` $bias^ `:` type($bias))? (`relative` $relative^ `:` type($relative))?
+    (`ranges` $ranges^ `:` type($ranges))? `scale` $scale (`causal` $causal^)? (`window` $window^)? (`soft_cap` $soft_cap^)? attr-dict
     `:` type($query) `,` type($key) `,` type($value) `->` type($result)
   }];
   let hasVerifier = 1;

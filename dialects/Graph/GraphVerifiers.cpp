@@ -4,27 +4,13 @@
 // of the ops' documentation and begin each message.
 
 #include "dialects/Graph/Encoding.h"
-#include "dialects/Graph/Graph.h"
+#include "dialects/Graph/VerifierSupport.h"
 
 #include "mlir/IR/SymbolTable.h"
-
-#include <cmath>
 
 namespace llmc::graph {
 
 namespace {
-
-constexpr int64_t kDynamic = ShapedType::kDynamic;
-
-RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
-ArrayRef<int64_t> shapeOf(Value value) { return typeOf(value).getShape(); }
-
-bool isPositiveFinite(const llvm::APFloat &number) {
-  return number.isFinite() && !number.isNegative() && !number.isZero();
-}
 
 /// Counted from the last, each size of `shape` is 1 or that of `other`.
 bool broadcastsTo(ArrayRef<int64_t> shape, ArrayRef<int64_t> other) {
@@ -80,17 +66,6 @@ LogicalResult verifyBinary(Operation *op) {
            << "binary_c2: the result " << op->getResult(0).getType()
            << " must have the shape of lhs " << op->getOperand(0).getType();
   return success();
-}
-
-int64_t countDynamic(ArrayRef<int64_t> shape) {
-  return llvm::count_if(shape, ShapedType::isDynamic);
-}
-
-uint64_t staticProduct(ArrayRef<int64_t> shape) {
-  uint64_t product = 1; // wraps for shapes that no memory holds
-  for (int64_t size : shape)
-    product *= ShapedType::isDynamic(size) ? 1 : static_cast<uint64_t>(size);
-  return product;
 }
 
 } // namespace
@@ -164,30 +139,6 @@ LoadWeightOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   return success();
 }
 
-LogicalResult KvAppendOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
-  auto state =
-      symbolTable.lookupNearestSymbolFrom<StateOp>(*this, getStateAttr());
-  auto type =
-      state ? cast<RankedTensorType>(state.getType()) : RankedTensorType();
-  if (!state || type.getRank() != 3)
-    return emitOpError("kv_append_c1: names no state of rank 3: ")
-           << getStateAttr();
-  for (Value value : {Value(getInput()), Value(getResult())}) {
-    ArrayRef<int64_t> shape = shapeOf(value);
-    if (shape.size() != 3 || shape[1] != type.getDimSize(0) ||
-        shape[2] != type.getDimSize(2))
-      return emitOpError("kv_append_c2: ")
-             << value.getType() << " must be [rows, " << type.getDimSize(0)
-             << ", " << type.getDimSize(2) << "] as the state " << type
-             << " says";
-    if (shape[0] > type.getDimSize(1))
-      return emitOpError("kv_append_c3: ")
-             << shape[0] << " rows exceed the context length of "
-             << type.getDimSize(1);
-  }
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // Primitives
 //===----------------------------------------------------------------------===//
@@ -241,50 +192,6 @@ LogicalResult SubOp::verify() { return verifyBinary(*this); }
 LogicalResult MulOp::verify() { return verifyBinary(*this); }
 LogicalResult DivOp::verify() { return verifyBinary(*this); }
 
-LogicalResult RmsNormOp::verify() {
-  ArrayRef<int64_t> input = shapeOf(getInput()), gain = shapeOf(getGain());
-  if (input.empty() || gain.size() != 1 || gain[0] != input.back())
-    return emitOpError("rms_norm_c1: the gain must be [size of the last "
-                       "dimension] of ")
-           << getInput().getType() << ", got " << getGain().getType();
-  if (shapeOf(getResult()) != input)
-    return emitOpError("rms_norm_c2: input and result must have the same "
-                       "shape, got ")
-           << getInput().getType() << " and " << getType();
-  if (!getEpsilon().isFinite() ||
-      (getEpsilon().isNegative() && !getEpsilon().isZero()))
-    return emitOpError("rms_norm_c3: epsilon must be finite and not negative, "
-                       "got ")
-           << getEpsilonAttr();
-  return success();
-}
-
-LogicalResult SoftmaxOp::verify() {
-  if (shapeOf(getInput()).empty())
-    return emitOpError("softmax_c1: the rank must be at least 1");
-  return success();
-}
-
-LogicalResult RotaryOp::verify() {
-  ArrayRef<int64_t> shape = shapeOf(getInput());
-  auto dim = static_cast<int64_t>(getRotaryDim());
-  if (shape.size() < 2 || getInput().getType() != getType())
-    return emitOpError("rotary_c1: input and result must have one type of at "
-                       "least 2 dimensions, got ")
-           << getInput().getType() << " and " << getType();
-  if (dim < 2 || dim % 2 != 0 || dim > shape.back())
-    return emitOpError("rotary_c2: dim must be even, and 2 to ")
-           << shape.back() << ", got " << dim;
-  if (getFactors() && shapeOf(getFactors()) != ArrayRef<int64_t>(dim / 2))
-    return emitOpError("rotary_c3: factors must be [")
-           << dim / 2 << "], got " << getFactors().getType();
-  if (!isPositiveFinite(getBase()) || !isPositiveFinite(getPositionScale()))
-    return emitOpError("rotary_c4: base and position_scale must be positive "
-                       "and finite, got ")
-           << getBaseAttr() << " and " << getPositionScaleAttr();
-  return success();
-}
-
 LogicalResult ReshapeOp::verify() {
   ArrayRef<int64_t> input = shapeOf(getInput()), result = shapeOf(getResult());
   if (countDynamic(input) != countDynamic(result) || countDynamic(input) > 1)
@@ -324,7 +231,7 @@ LogicalResult SliceOp::verify() {
   auto offset = static_cast<int64_t>(getOffset());
   auto size = static_cast<int64_t>(getSize());
   if (dim < 0 || dim >= static_cast<int64_t>(input.size()) ||
-      input[dim] == kDynamic)
+      ShapedType::isDynamic(input[dim]))
     return emitOpError("slice_c1: dim ")
            << dim << " is no static dimension of " << getInput().getType();
   if (offset < 0 || size < 1 || size > input[dim] || offset > input[dim] - size)
@@ -340,6 +247,36 @@ LogicalResult SliceOp::verify() {
   return success();
 }
 
+LogicalResult ConcatOp::verify() {
+  auto dim = static_cast<int64_t>(getDim());
+  auto isStatic = [&](Value input) {
+    ArrayRef<int64_t> shape = shapeOf(input);
+    return dim >= 0 && dim < static_cast<int64_t>(shape.size()) &&
+           !ShapedType::isDynamic(shape[dim]);
+  };
+  if (getInputs().empty() || !llvm::all_of(getInputs(), isStatic))
+    return emitOpError("concat_c1: there must be inputs with a static "
+                       "dimension ")
+           << dim << ", got " << getInputs().getTypes();
+  SmallVector<int64_t> shape(shapeOf(getInputs().front()));
+  shape[dim] = 0;
+  bool fits = true;
+  for (Value input : getInputs()) {
+    shape[dim] += shapeOf(input)[dim];
+    SmallVector<int64_t> others(shapeOf(input));
+    fits &= others.size() == shape.size();
+    if (fits)
+      others[dim] = shapeOf(getInputs().front())[dim];
+    fits = fits && typeOf(input).clone(others) == getInputs().front().getType();
+  }
+  auto type = typeOf(getInputs().front()).clone(shape);
+  if (!fits || type != getType())
+    return emitOpError("concat_c2: inputs and result may differ in dimension ")
+           << dim << " only, whose sizes add up, got " << getInputs().getTypes()
+           << " and " << getType();
+  return success();
+}
+
 LogicalResult SelectRowsOp::verify() {
   RankedTensorType input = typeOf(getInput()), result = typeOf(getResult());
   if (input.getRank() < 1 || result.getRank() != input.getRank() ||
@@ -348,16 +285,6 @@ LogicalResult SelectRowsOp::verify() {
     return emitOpError("select_rows_c1: the result may differ from the input "
                        "in the first dimension only, got ")
            << input << " and " << result;
-  return success();
-}
-
-LogicalResult CausalMaskOp::verify() {
-  if (shapeOf(getInput()).size() < 2)
-    return emitOpError("causal_mask_c1: the rank must be at least 2, got ")
-           << getType();
-  if (static_cast<int64_t>(getWindow()) < 0)
-    return emitOpError("causal_mask_c2: the window must not be negative, got ")
-           << static_cast<int64_t>(getWindow());
   return success();
 }
 
@@ -483,6 +410,11 @@ LogicalResult SdpaOp::verify() {
     return emitOpError("sdpa_c10: soft_cap must be finite and not negative, "
                        "got ")
            << getSoftCapAttr();
+  if (getRelative() &&
+      (getPosition() || !isRelativeTable(getRelative(), query[1])))
+    return emitOpError("sdpa_c11: relative must be [an odd number * heads], "
+                       "without a position, got ")
+           << getRelative().getType();
   return success();
 }
 

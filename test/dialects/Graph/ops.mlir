@@ -62,8 +62,48 @@ func.func @arithmetic(%x: tensor<?x256xf32>, %bias: tensor<256xf32>, %batch: ten
   %7 = graph.tanh %x : tensor<?x256xf32>
   // CHECK: graph.rms_norm %{{.*}}, %{{.*}} epsilon 9.99999997E-7 : tensor<?x256xf32>, tensor<256xf32> -> tensor<?x256xf32>
   %8 = graph.rms_norm %x, %bias epsilon 1.0e-6 : tensor<?x256xf32>, tensor<256xf32> -> tensor<?x256xf32>
+  // CHECK: graph.sigmoid %{{.*}} : tensor<?x256xf32>
+  %10 = graph.sigmoid %x : tensor<?x256xf32>
+  // CHECK: graph.relu %
+  %11 = graph.relu %x : tensor<?x256xf32>
+  // CHECK: graph.exp %
+  %12 = graph.exp %x : tensor<?x256xf32>
+  // CHECK: graph.sqrt %
+  %13 = graph.sqrt %x : tensor<?x256xf32>
+  // CHECK: graph.erf %
+  %14 = graph.erf %x : tensor<?x256xf32>
   // CHECK: graph.matmul %{{.*}}, %{{.*}} : tensor<4x2x?x8xf32>, tensor<4x1x8x6xf32> -> tensor<4x2x?x6xf32>
   %9 = graph.matmul %batch, %one : tensor<4x2x?x8xf32>, tensor<4x1x8x6xf32> -> tensor<4x2x?x6xf32>
+  return
+}
+
+graph.state @blk.0.conv : tensor<2x256xf32>
+
+// CHECK-LABEL: @rows
+func.func @rows(%x: tensor<?x256xf32>, %gain: tensor<256xf32>, %taps: tensor<768xf32>, %position: tensor<i32>,
+                %ranges: tensor<?x2xi32>, %scores: tensor<12x?x?xf32>, %table: tensor<12276xf32>) {
+  // CHECK: graph.layer_norm %{{.*}}, %{{.*}} bias %{{.*}} : tensor<256xf32> epsilon 9.99999996E-13 : tensor<?x256xf32>, tensor<256xf32> -> tensor<?x256xf32>
+  %0 = graph.layer_norm %x, %gain bias %gain : tensor<256xf32> epsilon 1.0e-12 : tensor<?x256xf32>, tensor<256xf32> -> tensor<?x256xf32>
+  // CHECK: graph.layer_norm %{{.*}}, %{{.*}} epsilon 0.000000e+00 : tensor<?x256xf32>
+  %1 = graph.layer_norm %x, %gain epsilon 0.0 : tensor<?x256xf32>, tensor<256xf32> -> tensor<?x256xf32>
+  // CHECK: graph.l2_normalize %{{.*}} epsilon 9.99999996E-13 : tensor<?x256xf32>
+  %2 = graph.l2_normalize %x epsilon 1.0e-12 : tensor<?x256xf32>
+  // CHECK: graph.reduce_mean %{{.*}} : tensor<?x256xf32> -> tensor<?x1xf32>
+  %3 = graph.reduce_mean %x : tensor<?x256xf32> -> tensor<?x1xf32>
+  // CHECK: graph.short_conv %{{.*}}, %{{.*}} state @blk.0.conv, %{{.*}} : tensor<?x256xf32>, tensor<768xf32>
+  %4 = graph.short_conv %x, %taps state @blk.0.conv, %position : tensor<?x256xf32>, tensor<768xf32>
+  // CHECK: graph.short_conv %{{.*}}, %{{.*}} ranges %{{.*}} : tensor<?x2xi32> : tensor<?x256xf32>, tensor<768xf32>
+  %5 = graph.short_conv %x, %taps ranges %ranges : tensor<?x2xi32> : tensor<?x256xf32>, tensor<768xf32>
+  // CHECK: graph.pool mean %{{.*}}, %{{.*}} : tensor<?x256xf32>, tensor<?x2xi32> -> tensor<?x256xf32>
+  %6 = graph.pool mean %x, %ranges : tensor<?x256xf32>, tensor<?x2xi32> -> tensor<?x256xf32>
+  // CHECK: graph.pool first
+  %7 = graph.pool first %x, %ranges : tensor<?x256xf32>, tensor<?x2xi32> -> tensor<?x256xf32>
+  // CHECK: graph.pool last
+  %8 = graph.pool last %x, %ranges : tensor<?x256xf32>, tensor<?x2xi32> -> tensor<?x256xf32>
+  // CHECK: graph.relative_bias %{{.*}}, %{{.*}} : tensor<12x?x?xf32>, tensor<12276xf32>
+  %9 = graph.relative_bias %scores, %table : tensor<12x?x?xf32>, tensor<12276xf32>
+  // CHECK: graph.range_mask %{{.*}}, %{{.*}} : tensor<12x?x?xf32>, tensor<?x2xi32>
+  %10 = graph.range_mask %9, %ranges : tensor<12x?x?xf32>, tensor<?x2xi32>
   return
 }
 
@@ -77,18 +117,24 @@ func.func @views(%x: tensor<?x512xf32>, %first: tensor<i32>) {
   %2 = graph.slice %x dim 1 offset 256 size 128 : tensor<?x512xf32> -> tensor<?x128xf32>
   // CHECK: graph.select_rows %{{.*}}, %{{.*}} : tensor<?x512xf32> -> tensor<1x512xf32>
   %3 = graph.select_rows %x, %first : tensor<?x512xf32> -> tensor<1x512xf32>
+  // CHECK: graph.concat dim 1 %{{.*}}, %{{.*}} : (tensor<?x512xf32>, tensor<?x128xf32>) -> tensor<?x640xf32>
+  %4 = graph.concat dim 1 %x, %2 : (tensor<?x512xf32>, tensor<?x128xf32>) -> tensor<?x640xf32>
   return
 }
 
 // CHECK-LABEL: @attention
 func.func @attention(%q: tensor<?x4x64xf32>, %k: tensor<?x2x64xf32>, %scores: tensor<2x2x?x?xf32>, %factors: tensor<32xf32>,
-                     %position: tensor<i32>, %bias: tensor<?x1x384xf32>, %ranges: tensor<?x2xi32>) {
+                     %position: tensor<i32>, %bias: tensor<?x1x384xf32>, %ranges: tensor<?x2xi32>,
+                     %positions: tensor<?xi32>, %table: tensor<252xf32>) {
   // CHECK: graph.rotary %{{.*}}, %{{.*}} pairs half base 1.000000e+04 dim 64 : tensor<?x4x64xf32> -> tensor<?x4x64xf32>
   %0 = graph.rotary %q, %position pairs half base 1.0e4 dim 64 : tensor<?x4x64xf32> -> tensor<?x4x64xf32>
   // CHECK: graph.rotary %{{.*}}, %{{.*}} factors %{{.*}} : tensor<32xf32> pairs adjacent base 5.000000e+05 dim 64
   // CHECK-SAME: {position_scale = 2.500000e-01 : f32} : tensor<?x4x64xf32> -> tensor<?x4x64xf32>
   %1 = graph.rotary %q, %position factors %factors : tensor<32xf32> pairs adjacent base 5.0e5 dim 64
       {position_scale = 0.25 : f32} : tensor<?x4x64xf32> -> tensor<?x4x64xf32>
+  // CHECK: graph.rotary %{{.*}} positions %{{.*}} : tensor<?xi32> pairs half base 1.000000e+04 dim 64 : tensor<?x4x64xf32>
+  %10 = graph.rotary %q positions %positions : tensor<?xi32> pairs half base 1.0e4 dim 64
+      : tensor<?x4x64xf32> -> tensor<?x4x64xf32>
   // CHECK: graph.kv_append @blk.0.k, %{{.*}}, %{{.*}} : tensor<?x2x64xf32> -> tensor<?x2x64xf32>
   %2 = graph.kv_append @blk.0.k, %k, %position : tensor<?x2x64xf32> -> tensor<?x2x64xf32>
   // CHECK: graph.causal_mask %{{.*}}, %{{.*}} : tensor<2x2x?x?xf32>
@@ -107,6 +153,9 @@ func.func @attention(%q: tensor<?x4x64xf32>, %k: tensor<?x2x64xf32>, %scores: te
       : tensor<?x4x64xf32>, tensor<?x2x64xf32>, tensor<?x2x64xf32> -> tensor<?x4x64xf32>
   // CHECK: graph.sdpa %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} scale 1.250000e-01 causal window 512 : tensor<?x4x64xf32>
   %8 = graph.sdpa %q, %2, %2, %position scale 0.125 causal window 512
+      : tensor<?x4x64xf32>, tensor<?x2x64xf32>, tensor<?x2x64xf32> -> tensor<?x4x64xf32>
+  // CHECK: graph.sdpa %{{.*}}, %{{.*}}, %{{.*}} relative %{{.*}} : tensor<252xf32> ranges %{{.*}} : tensor<?x2xi32> scale
+  %11 = graph.sdpa %q, %2, %2 relative %table : tensor<252xf32> ranges %ranges : tensor<?x2xi32> scale 0.125
       : tensor<?x4x64xf32>, tensor<?x2x64xf32>, tensor<?x2x64xf32> -> tensor<?x4x64xf32>
   // CHECK: graph.causal_mask %{{.*}}, %{{.*}} window 512 : tensor<2x2x?x?xf32>
   %9 = graph.causal_mask %scores, %position window 512 : tensor<2x2x?x?xf32>

@@ -96,6 +96,50 @@ TEST_F(EvaluatorTest, RefusesPositionsBeyondTheState) {
               HasSubstr("allowed are 0 to 3"));
 }
 
+TEST_F(EvaluatorTest, AConvolutionRemembersItsLastInputs) {
+  // One channel; taps 1, 2, 3 from the file.
+  Evaluator evaluator = load(R"mlir(
+    graph.weight @taps : tensor<3x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 0, rows = 3>]
+    graph.state @s : tensor<2x1xf32>
+    func.func @conv(%x: tensor<?x1xf32>, %p: tensor<i32>) -> tensor<?x1xf32> {
+      %w = graph.load_weight @taps : tensor<3x!graph.encoded<f32>>
+      %t = graph.dequantize %w : tensor<3x!graph.encoded<f32>> -> tensor<3xf32>
+      %y = graph.short_conv %x, %t state @s, %p : tensor<?x1xf32>, tensor<3xf32>
+      return %y : tensor<?x1xf32>
+    })mlir");
+  Tensor three({3, 1}, {1, 10, 100}), one({1, 1}, {1000});
+  EXPECT_THAT(call(evaluator, "conv", {three, Tensor::scalar(0)}),
+              ElementsAre(3, 32, 321));
+  EXPECT_THAT(call(evaluator, "conv", {one, Tensor::scalar(3)}),
+              ElementsAre(10 + 200 + 3000));
+  EXPECT_THAT(call(evaluator, "conv", {one, Tensor::scalar(4)}),
+              ElementsAre(100 + 2000 + 3000));
+  // A new text: nothing of the old one is seen.
+  EXPECT_THAT(call(evaluator, "conv", {one, Tensor::scalar(0)}),
+              ElementsAre(3000));
+}
+
+TEST_F(EvaluatorTest, RefusesSpansAndRangesThatDoNotFit) {
+  Evaluator evaluator = load(R"mlir(
+    func.func @pool(%x: tensor<?x1xf32>, %s: tensor<?x2xi32>) -> tensor<?x1xf32> {
+      %y = graph.pool mean %x, %s : tensor<?x1xf32>, tensor<?x2xi32> -> tensor<?x1xf32>
+      return %y : tensor<?x1xf32>
+    }
+    func.func @bias(%x: tensor<1x?x?xf32>, %t: tensor<3xf32>) -> tensor<1x?x?xf32> {
+      %y = graph.relative_bias %x, %t : tensor<1x?x?xf32>, tensor<3xf32>
+      return %y : tensor<1x?x?xf32>
+    })mlir");
+  Tensor x({3, 1}, {1, 2, 6});
+  EXPECT_THAT(call(evaluator, "pool", {x, Tensor({1, 2}, {0, 3})}),
+              ElementsAre(3));
+  EXPECT_THAT(error(evaluator, "pool", {x, Tensor({1, 2}, {1, 4})}),
+              HasSubstr("allowed are rows 0 to 3"));
+  EXPECT_THAT(error(evaluator, "pool", {x, Tensor({1, 2}, {2, 1})}),
+              HasSubstr("allowed are rows 0 to 3"));
+  EXPECT_THAT(error(evaluator, "bias", {Tensor({1, 2, 3}), Tensor({3})}),
+              HasSubstr("3 rows or keys, its table serves 2"));
+}
+
 TEST_F(EvaluatorTest, RefusesArgumentsThatDoNotFit) {
   Evaluator evaluator = load(kCache);
   EXPECT_THAT(error(evaluator, "append", {Tensor({1, 3, 1})}),
