@@ -5,6 +5,8 @@
 
 #include "compiler/Import/TokenizerFromGguf.h"
 
+#include "compiler/Import/StopTokens.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -14,7 +16,6 @@ namespace llmc::importer {
 
 namespace {
 
-constexpr int64_t kNoToken = -1;
 constexpr StringRef kKindKey = "tokenizer.ggml.model";
 /// Some writers say "none" with it.
 constexpr uint64_t kNoTokenInFile = UINT32_MAX;
@@ -29,13 +30,29 @@ constexpr StringRef kBeginWithBos[] = {"llama-bpe", "llama3",    "llama-v3",
                                        "falcon3",   "falcon-h1", "pixtral",
                                        "lfm2"};
 
-/// Tokens that end a turn, in the spelling of the models that have them.
-constexpr StringRef kEndsOfTurn[] = {
-    "<|eot_id|>",    "<|eom_id|>",    "<|im_end|>",      "<|end|>",
-    "<end_of_turn>", "<|endoftext|>", "<|end_of_text|>", "<EOT>"};
-
-enum class TokenType : uint32_t { Control = 3, UserDefined = 4 };
 constexpr uint32_t kLastTokenType = 6;
+
+/// GGUF files write a token that begins a word with U+2581 in front and one
+/// that goes on with a word as it is; BERT's own files say `word`, `##ing`.
+std::string wordPieceSpelling(StringRef token) {
+  if (token.consume_front("\xe2\x96\x81"))
+    return token.str();
+  if (token.size() > 2 && token.front() == '[' && token.back() == ']')
+    return token.str();
+  return ("##" + token).str();
+}
+
+/// What GGUF files of BERT leave to the reader; the uncased models' rules.
+void setBertRules(format::Tokenizer &tokenizer) {
+  tokenizer.set_kind(format::Tokenizer::WORD_PIECE);
+  tokenizer.set_continuing_prefix("##");
+  tokenizer.set_max_word_characters(100);
+  for (auto step :
+       {format::Tokenizer::CLEAN_CONTROLS, format::Tokenizer::SPACE_HAN,
+        format::Tokenizer::NFD, format::Tokenizer::STRIP_NONSPACING_MARKS,
+        format::Tokenizer::LOWERCASE})
+    tokenizer.add_normalizations(step);
+}
 
 /// Reads one file into one message.
 class TokenizerReader {
@@ -48,14 +65,17 @@ public:
 
 private:
   llvm::Error readKind();
+  llvm::Error readPreTokenizer();
   llvm::Error readTokens();
   llvm::Error readScores();
   llvm::Error readTypes();
   llvm::Error readMerges();
   llvm::Error readIds();
   llvm::Error readFlags();
-  void collectStopIds(llvm::ArrayRef<int64_t> ids);
 
+  bool isWordPiece() const {
+    return result.kind() == format::Tokenizer::WORD_PIECE;
+  }
   bool isSentencePiece() const {
     return result.kind() == format::Tokenizer::SENTENCE_PIECE;
   }
@@ -68,6 +88,7 @@ private:
   }
 
   const gguf::GgufFile &file;
+  bool mergesByRank = false;
 };
 
 llvm::Error TokenizerReader::read() {
@@ -88,14 +109,25 @@ llvm::Error TokenizerReader::readKind() {
   auto kind = file.getString(kKindKey);
   if (!kind)
     return kind.takeError();
-  if (*kind == "llama") {
+  // Gemma 4's merges have ranks, its tokens are SentencePiece's.
+  if (*kind == "llama" || *kind == "gemma4") {
     result.set_kind(format::Tokenizer::SENTENCE_PIECE);
+    mergesByRank = *kind == "gemma4";
+    return llvm::Error::success();
+  }
+  if (*kind == "bert") {
+    setBertRules(result);
     return llvm::Error::success();
   }
   if (*kind != "gpt2")
-    return error(kKindKey, "is '" + *kind + "', supported are llama, gpt2");
+    return error(kKindKey,
+                 "is '" + *kind + "', supported are llama, gpt2, gemma4, bert");
   result.set_kind(format::Tokenizer::BYTE_PAIR);
+  mergesByRank = true;
+  return readPreTokenizer();
+}
 
+llvm::Error TokenizerReader::readPreTokenizer() {
   constexpr StringRef kPreKey = "tokenizer.ggml.pre";
   auto pre = file.findString(kPreKey);
   if (!pre)
@@ -116,8 +148,12 @@ llvm::Error TokenizerReader::readTokens() {
   if (tokens->empty())
     return error(kKey, "is empty, expected at least one token");
   result.mutable_tokens()->Reserve(static_cast<int>(tokens->size()));
-  for (StringRef token : *tokens)
-    result.add_tokens(token.data(), token.size());
+  for (StringRef token : *tokens) {
+    if (isWordPiece())
+      result.add_tokens(wordPieceSpelling(token));
+    else
+      result.add_tokens(token.data(), token.size());
+  }
   return llvm::Error::success();
 }
 
@@ -131,8 +167,8 @@ llvm::Error TokenizerReader::checkCount(StringRef key, size_t found) const {
 
 llvm::Error TokenizerReader::readScores() {
   constexpr StringRef kKey = "tokenizer.ggml.scores";
-  // Byte pair files may have scores, which mean nothing.
-  if (!isSentencePiece() || !file.has(kKey))
+  // Files that merge by rank may have scores, which mean nothing.
+  if (!isSentencePiece() || mergesByRank || !file.has(kKey))
     return llvm::Error::success();
   auto scores = file.getFloats(kKey);
   if (!scores)
@@ -162,7 +198,7 @@ llvm::Error TokenizerReader::readTypes() {
 }
 
 llvm::Error TokenizerReader::readMerges() {
-  if (isSentencePiece())
+  if (!mergesByRank)
     return llvm::Error::success();
   constexpr StringRef kKey = "tokenizer.ggml.merges";
   auto merges = file.getStrings(kKey);
@@ -200,9 +236,14 @@ llvm::Error TokenizerReader::readIds() {
   int64_t eos = isSentencePiece() ? 2 : kNoToken;
   int64_t unknown = isSentencePiece() ? 0 : kNoToken;
   int64_t padding = kNoToken, endOfTurn = kNoToken, endOfMessage = kNoToken;
+  // BERT's sequences begin with a class token and end with a separator.
   std::pair<StringRef, int64_t *> fields[] = {
-      {"tokenizer.ggml.bos_token_id", &bos},
-      {"tokenizer.ggml.eos_token_id", &eos},
+      {isWordPiece() ? "tokenizer.ggml.cls_token_id"
+                     : "tokenizer.ggml.bos_token_id",
+       &bos},
+      {isWordPiece() ? "tokenizer.ggml.seperator_token_id" // the key's spelling
+                     : "tokenizer.ggml.eos_token_id",
+       &eos},
       {"tokenizer.ggml.unknown_token_id", &unknown},
       {"tokenizer.ggml.padding_token_id", &padding},
       {"tokenizer.ggml.eot_token_id", &endOfTurn},
@@ -217,23 +258,8 @@ llvm::Error TokenizerReader::readIds() {
   result.set_eos_id(eos);
   result.set_unknown_id(unknown);
   result.set_padding_id(padding);
-  collectStopIds({eos, endOfTurn, endOfMessage});
+  setStopIds(result, {eos, endOfTurn, endOfMessage});
   return llvm::Error::success();
-}
-
-void TokenizerReader::collectStopIds(llvm::ArrayRef<int64_t> ids) {
-  std::vector<int64_t> stops(ids);
-  for (int i = 0; i < result.types_size(); ++i) {
-    auto type = static_cast<TokenType>(result.types(i));
-    if ((type == TokenType::Control || type == TokenType::UserDefined) &&
-        llvm::is_contained(kEndsOfTurn, StringRef(result.tokens(i))))
-      stops.push_back(i);
-  }
-  llvm::sort(stops);
-  stops.erase(llvm::unique(stops), stops.end());
-  for (int64_t id : stops)
-    if (id != kNoToken)
-      result.add_stop_ids(id);
 }
 
 llvm::Expected<bool> TokenizerReader::readFlag(StringRef key,
@@ -245,13 +271,13 @@ llvm::Expected<bool> TokenizerReader::readFlag(StringRef key,
 }
 
 llvm::Error TokenizerReader::readFlags() {
-  bool beginsWithBos =
-      isSentencePiece() || llvm::is_contained(kBeginWithBos, result.pre());
+  bool beginsWithBos = isSentencePiece() || isWordPiece() ||
+                       llvm::is_contained(kBeginWithBos, result.pre());
   auto addBos = readFlag("tokenizer.ggml.add_bos_token", beginsWithBos);
   if (!addBos)
     return addBos.takeError();
   result.set_add_bos(*addBos);
-  auto addEos = readFlag("tokenizer.ggml.add_eos_token", false);
+  auto addEos = readFlag("tokenizer.ggml.add_eos_token", isWordPiece());
   if (!addEos)
     return addEos.takeError();
   result.set_add_eos(*addEos);

@@ -15,7 +15,8 @@ namespace llmc::importer {
 /// Reads the metadata `tokenizer.*`; none if the file has no tokenizer. What
 /// the file leaves out takes the defaults of its kind: SentencePiece begins
 /// with BOS and a space, byte pair with neither unless its pre-tokenizer says
-/// so. Stop ids are EOS, the file's other ends, and the known tokens that end
+/// so, WordPiece is enclosed in its class token (as BOS) and separator (as
+/// EOS). Stop ids are EOS, the file's other ends, and the known tokens that end
 /// a turn. Fails for kinds and pre-tokenizers that the runtime has not, and for
 /// ids out of range and counts that don't agree.
 llvm::Expected<std::optional<format::Tokenizer>>

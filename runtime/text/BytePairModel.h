@@ -6,13 +6,13 @@
 #ifndef LLMC_RUNTIME_TEXT_BYTEPAIRMODEL_H
 #define LLMC_RUNTIME_TEXT_BYTEPAIRMODEL_H
 
+#include "runtime/text/MergeTable.h"
 #include "runtime/text/PreTokenizer.h"
 #include "runtime/text/TokenModel.h"
 #include "runtime/text/Vocabulary.h"
 
 #include <array>
 #include <memory>
-#include <unordered_map>
 
 namespace llmc::text {
 
@@ -28,25 +28,19 @@ public:
   void appendNormal(int32_t id, std::string &bytes) const override;
 
 private:
-  struct RankedMerge {
-    uint32_t rank;
-    int32_t symbol;
-  };
-
   BytePairModel(const Vocabulary &vocabulary,
-                std::unique_ptr<PreTokenizer> preTokenizer)
-      : vocabulary(vocabulary), preTokenizer(std::move(preTokenizer)) {}
+                std::unique_ptr<PreTokenizer> preTokenizer, MergeTable merges);
 
-  Status readMerges();
+  bool isToken(int32_t symbol) const {
+    return symbol != kNoToken && symbol < vocabulary.size();
+  }
   Status encodeWord(std::string_view word, std::vector<int32_t> &ids) const;
   Status appendByte(uint8_t byte, std::vector<int32_t> &ids) const;
 
   const Vocabulary &vocabulary;
   std::unique_ptr<PreTokenizer> preTokenizer;
-  /// Symbols are known by the token's id, or by larger numbers where a merge
-  /// names something that is no token.
+  MergeTable merges;
   std::array<int32_t, 256> byteSymbols;
-  std::unordered_map<uint64_t, RankedMerge> merges;
 };
 
 } // namespace llmc::text

@@ -27,7 +27,8 @@ public:
   };
 
   /// The leftmost token in `text` at or after `from`, of those that begin
-  /// there the longest; length 0: there is none. Special ones count only with
+  /// there the longest, together with the white space that it takes with it;
+  /// length 0: there is none. Special ones count only with
   /// `parseSpecial`; user-defined ones that are not special always do, as
   /// SentencePiece has it.
   Match find(std::string_view text, size_t from, bool parseSpecial) const;
@@ -37,6 +38,8 @@ private:
     std::string_view spelling;
     int32_t id;
     bool isSpecial;
+    bool stripsLeft;
+    bool stripsRight;
   };
 
   /// By the first byte, the longest first.

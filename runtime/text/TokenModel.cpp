@@ -8,7 +8,7 @@
 
 namespace llmc::text {
 
-Status TokenModel::missingTokenError(std::string_view symbol) {
+Status missingTokenError(std::string_view symbol) {
   std::string hex;
   for (char c : symbol) {
     char digits[4];

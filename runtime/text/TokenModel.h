@@ -27,11 +27,10 @@ public:
 
   /// Appends the bytes that the token `id` of type Normal or Unused stands for.
   virtual void appendNormal(int32_t id, std::string &bytes) const = 0;
-
-protected:
-  /// The failure for bytes that nothing in the vocabulary stands for.
-  static Status missingTokenError(std::string_view symbol);
 };
+
+/// The failure for bytes that nothing in the vocabulary stands for.
+Status missingTokenError(std::string_view symbol);
 
 } // namespace llmc::text
 

@@ -6,10 +6,34 @@
 
 #include "runtime/text/BytePairModel.h"
 #include "runtime/text/SentencePieceModel.h"
+#include "runtime/text/UnigramModel.h"
+#include "runtime/text/WordPieceModel.h"
 
 #include <algorithm>
 
 namespace llmc::text {
+
+static StatusOr<std::unique_ptr<TokenModel>>
+createModel(const Vocabulary &vocabulary) {
+  std::unique_ptr<TokenModel> model;
+  switch (vocabulary.spec().kind) {
+  case TokenizerKind::SentencePiece: {
+    LLMC_ASSIGN_OR_RETURN(model, SentencePieceModel::create(vocabulary));
+    break;
+  }
+  case TokenizerKind::BytePair: {
+    LLMC_ASSIGN_OR_RETURN(model, BytePairModel::create(vocabulary));
+    break;
+  }
+  case TokenizerKind::WordPiece:
+    model = std::make_unique<WordPieceModel>(vocabulary);
+    break;
+  case TokenizerKind::Unigram:
+    model = std::make_unique<UnigramModel>(vocabulary);
+    break;
+  }
+  return model;
+}
 
 /// A token found by its spelling, or a stretch of text for the model.
 struct Tokenizer::Fragment {
@@ -20,13 +44,7 @@ struct Tokenizer::Fragment {
 StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::create(TokenizerSpec spec) {
   LLMC_RETURN_IF_ERROR(spec.validate());
   std::unique_ptr<Tokenizer> tokenizer(new Tokenizer(std::move(spec)));
-  if (tokenizer->theSpec.kind == TokenizerKind::SentencePiece) {
-    tokenizer->model =
-        std::make_unique<SentencePieceModel>(tokenizer->vocabulary);
-  } else {
-    LLMC_ASSIGN_OR_RETURN(tokenizer->model,
-                          BytePairModel::create(tokenizer->vocabulary));
-  }
+  LLMC_ASSIGN_OR_RETURN(tokenizer->model, createModel(tokenizer->vocabulary));
   return tokenizer;
 }
 
@@ -45,6 +63,17 @@ void Tokenizer::cut(const Segment &segment,
       fragments.push_back({match.id, {}});
     at = match.begin + match.length;
   }
+}
+
+bool Tokenizer::wantsSpacePrefix(const std::string &text,
+                                 bool isAtStart) const {
+  bool marksSpaces = theSpec.kind == TokenizerKind::SentencePiece ||
+                     theSpec.kind == TokenizerKind::Unigram;
+  if (!marksSpaces || !theSpec.addSpacePrefix)
+    return false;
+  if (theSpec.spacePrefixAtStartOnly && !isAtStart)
+    return false;
+  return !theSpec.spacePrefixUnlessThere || text.empty() || text[0] != ' ';
 }
 
 StatusOr<std::vector<int32_t>> Tokenizer::encode(std::string_view text,
@@ -67,17 +96,16 @@ Tokenizer::encode(const std::vector<Segment> &segments,
       !beginsWithBos)
     ids.push_back(static_cast<int32_t>(theSpec.bosId));
 
-  // The space belongs before every stretch of text that follows a token, as
-  // SentencePiece models are trained.
-  bool wantsSpacePrefix =
-      theSpec.kind == TokenizerKind::SentencePiece && theSpec.addSpacePrefix;
-  for (const Fragment &fragment : fragments) {
-    if (fragment.id != kNoToken)
+  for (size_t i = 0; i < fragments.size(); ++i) {
+    const Fragment &fragment = fragments[i];
+    if (fragment.id != kNoToken) {
       ids.push_back(fragment.id);
-    else if (wantsSpacePrefix)
-      LLMC_RETURN_IF_ERROR(model->encode(' ' + fragment.text, ids));
-    else
-      LLMC_RETURN_IF_ERROR(model->encode(fragment.text, ids));
+      continue;
+    }
+    std::string text = normalize(fragment.text, theSpec.normalizations);
+    if (wantsSpacePrefix(text, /*isAtStart=*/i == 0))
+      text.insert(text.begin(), ' ');
+    LLMC_RETURN_IF_ERROR(model->encode(text, ids));
   }
   if (options.addEos && theSpec.addEos && theSpec.eosId != kNoToken)
     ids.push_back(static_cast<int32_t>(theSpec.eosId));

@@ -79,6 +79,7 @@ private:
       : theSpec(std::move(spec)), vocabulary(theSpec), specialTokens(theSpec) {}
 
   void cut(const Segment &segment, std::vector<Fragment> &fragments) const;
+  bool wantsSpacePrefix(const std::string &text, bool isAtStart) const;
 
   const TokenizerSpec theSpec;
   const Vocabulary vocabulary;

@@ -5,6 +5,7 @@
 #include "runtime/text/TokenizerSpec.h"
 
 #include "runtime/format/manifest.pb.h"
+#include "runtime/text/MarkedWords.h"
 
 #include <algorithm>
 #include <array>
@@ -18,6 +19,9 @@ namespace {
 
 /// Ids are int32 everywhere else.
 constexpr size_t kMaxTokens = size_t{1} << 30;
+
+/// Looking for a word's pieces takes the square of it.
+constexpr uint32_t kMaxWordCharacters = 10000;
 
 Status invalid(const std::string &sentence) {
   return Status(StatusCode::InvalidFile, "tokenizer: " + sentence);
@@ -36,6 +40,16 @@ Status checkId(const char *field, int64_t id, size_t numTokens) {
     return okStatus();
   return invalid(std::string(field) + " is " + std::to_string(id) +
                  ", allowed are -1 (none) to " + std::to_string(numTokens - 1));
+}
+
+Status checkIds(const char *field, const std::vector<int64_t> &ids,
+                size_t numTokens) {
+  for (int64_t id : ids) {
+    LLMC_RETURN_IF_ERROR(checkId(field, id, numTokens));
+    if (id == kNoToken)
+      return invalid(std::string(field) + " holds -1, expected ids of tokens");
+  }
+  return okStatus();
 }
 
 bool startsWith(std::string_view text, std::string_view prefix) {
@@ -76,19 +90,45 @@ Status TokenizerSpec::validate() const {
   for (size_t i = 0; i < scores.size(); ++i)
     if (!std::isfinite(scores[i]))
       return invalid("scores[" + std::to_string(i) + "] is not finite");
-  if (kind == TokenizerKind::SentencePiece && !merges.empty())
+  for (Normalization step : normalizations)
+    if (auto number = static_cast<unsigned>(step);
+        number < 1 || number > kNumNormalizations)
+      return invalid("normalizations holds " + std::to_string(number) +
+                     ", allowed are 1 to " +
+                     std::to_string(kNumNormalizations));
+  LLMC_RETURN_IF_ERROR(validateKind());
+  return validateIds();
+}
+
+Status TokenizerSpec::validateKind() const {
+  bool hasMerges =
+      kind == TokenizerKind::BytePair || kind == TokenizerKind::SentencePiece;
+  if (!hasMerges && !merges.empty())
     return invalid("merges has " + std::to_string(merges.size()) +
-                   " entries, expected none for SentencePiece");
+                   " entries, expected none for this kind");
+  if (kind != TokenizerKind::BytePair && !isWordRule(pre))
+    return invalid("pre is '" + pre +
+                   "', allowed for this kind are '', spaces, words");
+  if (kind == TokenizerKind::Unigram && scores.empty())
+    return invalid("scores is empty, a unigram model needs them");
+  if (kind == TokenizerKind::WordPiece &&
+      (maxWordCharacters < 1 || maxWordCharacters > kMaxWordCharacters))
+    return invalid("max_word_characters is " +
+                   std::to_string(maxWordCharacters) + ", allowed are 1 to " +
+                   std::to_string(kMaxWordCharacters));
+  if (kind == TokenizerKind::WordPiece && unknownId == kNoToken)
+    return invalid("unknown_id is -1, a WordPiece model needs one");
+  return okStatus();
+}
+
+Status TokenizerSpec::validateIds() const {
   LLMC_RETURN_IF_ERROR(checkId("bos_id", bosId, tokens.size()));
   LLMC_RETURN_IF_ERROR(checkId("eos_id", eosId, tokens.size()));
   LLMC_RETURN_IF_ERROR(checkId("unknown_id", unknownId, tokens.size()));
   LLMC_RETURN_IF_ERROR(checkId("padding_id", paddingId, tokens.size()));
-  for (int64_t id : stopIds) {
-    LLMC_RETURN_IF_ERROR(checkId("stop_ids", id, tokens.size()));
-    if (id == kNoToken)
-      return invalid("stop_ids holds -1, expected ids of tokens");
-  }
-  return okStatus();
+  LLMC_RETURN_IF_ERROR(checkIds("stop_ids", stopIds, tokens.size()));
+  LLMC_RETURN_IF_ERROR(checkIds("left_strip_ids", leftStripIds, tokens.size()));
+  return checkIds("right_strip_ids", rightStripIds, tokens.size());
 }
 
 StatusOr<TokenizerSpec>
@@ -101,10 +141,17 @@ tokenizerSpecFromManifest(const format::Tokenizer &manifest) {
   case format::Tokenizer::BYTE_PAIR:
     spec.kind = TokenizerKind::BytePair;
     break;
+  case format::Tokenizer::WORD_PIECE:
+    spec.kind = TokenizerKind::WordPiece;
+    break;
+  case format::Tokenizer::UNIGRAM:
+    spec.kind = TokenizerKind::Unigram;
+    break;
   default:
     return invalid("kind is " +
                    std::to_string(static_cast<int>(manifest.kind())) +
-                   ", supported are 1 (SentencePiece) and 2 (byte pair)");
+                   ", supported are 1 (SentencePiece), 2 (byte pair), 3 "
+                   "(WordPiece) and 4 (unigram)");
   }
   spec.pre = manifest.pre();
   spec.tokens.assign(manifest.tokens().begin(), manifest.tokens().end());
@@ -122,6 +169,18 @@ tokenizerSpecFromManifest(const format::Tokenizer &manifest) {
   spec.addEos = manifest.add_eos();
   spec.addSpacePrefix = manifest.add_space_prefix();
   spec.chatTemplate = manifest.chat_template();
+  spec.spacePrefixAtStartOnly = manifest.space_prefix_at_start_only();
+  spec.spacePrefixUnlessThere = manifest.space_prefix_unless_there();
+  for (int step : manifest.normalizations())
+    spec.normalizations.push_back(
+        static_cast<Normalization>(std::clamp(step, 0, 255)));
+  spec.fuseUnknown = manifest.fuse_unknown();
+  spec.leftStripIds.assign(manifest.left_strip_ids().begin(),
+                           manifest.left_strip_ids().end());
+  spec.rightStripIds.assign(manifest.right_strip_ids().begin(),
+                            manifest.right_strip_ids().end());
+  spec.continuingPrefix = manifest.continuing_prefix();
+  spec.maxWordCharacters = manifest.max_word_characters();
   LLMC_RETURN_IF_ERROR(spec.validate());
   return spec;
 }

@@ -6,6 +6,7 @@
 #define LLMC_RUNTIME_TEXT_TOKENIZERSPEC_H
 
 #include "runtime/format/Status.h"
+#include "runtime/text/Normalizer.h"
 
 #include <cstdint>
 #include <string>
@@ -18,8 +19,10 @@ class Tokenizer;
 namespace llmc::text {
 
 enum class TokenizerKind {
-  SentencePiece, // merges by score; spaces are U+2581; bytes as <0xXX>
+  SentencePiece, // merges by score or rank; spaces are U+2581; bytes as <0xXX>
   BytePair,      // merges by rank on bytes spelt as printable characters
+  WordPiece,     // words from their longest beginnings on
+  Unigram,       // the pieces of the largest sum of scores; else SentencePiece
 };
 
 /// The numbers are those of model files.
@@ -36,7 +39,8 @@ constexpr int64_t kNoToken = -1;
 
 struct TokenizerSpec {
   TokenizerKind kind = TokenizerKind::BytePair;
-  /// Name of the pre-tokenizer; only byte pair tokenizers have one.
+  /// Name of the pre-tokenizer: PreTokenizer's for byte pair, empty for
+  /// WordPiece, else empty or one that `markedWords` knows.
   std::string pre;
   /// As the model file spells them; the index is the token's id.
   std::vector<std::string> tokens;
@@ -44,7 +48,7 @@ struct TokenizerSpec {
   std::vector<float> scores;
   /// One for each token, or none (then all are normal).
   std::vector<TokenType> types;
-  /// "left right", best first; byte pair only.
+  /// "left right", best first; byte pair, and SentencePiece by rank.
   std::vector<std::string> merges;
   int64_t bosId = kNoToken;
   int64_t eosId = kNoToken;
@@ -55,6 +59,21 @@ struct TokenizerSpec {
   bool addBos = false;
   bool addEos = false;
   bool addSpacePrefix = false;
+  /// Then only at the start of the text, not behind special tokens.
+  bool spacePrefixAtStartOnly = false;
+  /// Then only where the text does not begin with a space.
+  bool spacePrefixUnlessThere = false;
+  /// Applied to the text between special tokens.
+  std::vector<Normalization> normalizations;
+  /// Neighbouring characters without a token become one unknown token.
+  bool fuseUnknown = false;
+  /// Special tokens that take neighbouring white space with them.
+  std::vector<int64_t> leftStripIds;
+  std::vector<int64_t> rightStripIds;
+  /// WordPiece: in front of tokens that go on with a word, and how many
+  /// characters a word may have before it is unknown.
+  std::string continuingPrefix;
+  uint32_t maxWordCharacters = 0;
   /// As the model file has it; empty: none.
   std::string chatTemplate;
 
@@ -62,9 +81,13 @@ struct TokenizerSpec {
     return types.empty() ? TokenType::Normal : types[id];
   }
 
-  /// Checks counts, ids, types and scores. The sentence names the field, what
-  /// was found and what is allowed.
+  /// Checks counts, ids, types and scores, and what a kind needs and may not
+  /// have. The sentence names the field, what was found and what is allowed.
   Status validate() const;
+
+private:
+  Status validateKind() const;
+  Status validateIds() const;
 };
 
 /// The spec of a manifest's tokenizer, validated.

@@ -157,6 +157,41 @@ TEST(TokenizerFromGguf, BytePairTakesItsCustomaryDefaults) {
   EXPECT_EQ(bytePair().without("ggml.pre").mustRead().pre(), "default");
 }
 
+TEST(TokenizerFromGguf, WordPieceIsSpeltAsBertDoes) {
+  Tokenizer tokenizer =
+      Metadata()
+          .text("ggml.model", "bert")
+          .list("ggml.tokens",
+                strings({"[UNK]", "[CLS]", "[SEP]", "\u2581a", "ing", "[]"}))
+          .list("ggml.token_type",
+                numbers<int32_t>(llmc::test::kInt32, {3, 3, 3, 1, 1, 1}))
+          .number("ggml.unknown_token_id", 0)
+          .number("ggml.cls_token_id", 1)
+          .number("ggml.seperator_token_id", 2)
+          .mustRead();
+  EXPECT_EQ(tokenizer.kind(), Tokenizer::WORD_PIECE);
+  EXPECT_THAT(tokenizer.tokens(),
+              ElementsAre("[UNK]", "[CLS]", "[SEP]", "a", "##ing", "##[]"));
+  EXPECT_EQ(tokenizer.bos_id(), 1);
+  EXPECT_EQ(tokenizer.eos_id(), 2);
+  EXPECT_TRUE(tokenizer.add_bos());
+  EXPECT_TRUE(tokenizer.add_eos());
+  EXPECT_EQ(tokenizer.continuing_prefix(), "##");
+  EXPECT_EQ(tokenizer.max_word_characters(), 100u);
+}
+
+TEST(TokenizerFromGguf, Gemma4MergesPiecesByRank) {
+  Tokenizer tokenizer = sentencePiece()
+                            .text("ggml.model", "gemma4")
+                            .list("ggml.merges", strings({"a a"}))
+                            .mustRead();
+  EXPECT_EQ(tokenizer.kind(), Tokenizer::SENTENCE_PIECE);
+  EXPECT_THAT(tokenizer.merges(), ElementsAre("a a"));
+  EXPECT_THAT(tokenizer.scores(), ElementsAre());
+  EXPECT_THAT(sentencePiece().text("ggml.model", "gemma4").refusal(),
+              HasSubstr("'tokenizer.ggml.merges' is missing"));
+}
+
 TEST(TokenizerFromGguf, TheFileHasTheLastWord) {
   Tokenizer tokenizer = sentencePiece()
                             .flag("ggml.add_bos_token", false)
@@ -210,9 +245,9 @@ TEST(TokenizerFromGguf, FilesWithoutTokenizerHaveNone) {
 }
 
 TEST(TokenizerFromGguf, RefusesUnknownKindsAndPreTokenizers) {
-  EXPECT_THAT(sentencePiece().text("ggml.model", "bert").refusal(),
+  EXPECT_THAT(sentencePiece().text("ggml.model", "rwkv").refusal(),
               AllOf(HasSubstr("toy.gguf"), HasSubstr("tokenizer.ggml.model"),
-                    HasSubstr("'bert'"), HasSubstr("llama, gpt2")));
+                    HasSubstr("'rwkv'"), HasSubstr("llama, gpt2")));
   EXPECT_THAT(bytePair().text("ggml.pre", "tekken").refusal(),
               AllOf(HasSubstr("tokenizer.ggml.pre"), HasSubstr("'tekken'"),
                     HasSubstr("llama-bpe, ")));

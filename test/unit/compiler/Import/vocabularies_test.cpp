@@ -112,6 +112,9 @@ TEST_P(Vocabularies, IdsAreThoseOfTheReference) {
     ASSERT_TRUE(ids.ok()) << ids.status().message();
     EXPECT_EQ(*ids, parseIds(line)) << "text: '" << text << "'";
 
+    // WordPiece keeps neither case nor white space.
+    if (tokenizer->spec().kind == llmc::text::TokenizerKind::WordPiece)
+      continue;
     auto bytes = tokenizer->decode(*ids);
     ASSERT_TRUE(bytes.ok());
     std::string prefixed =
@@ -122,7 +125,8 @@ TEST_P(Vocabularies, IdsAreThoseOfTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(Families, Vocabularies,
                          testing::Values("llama-spm", "phi-3", "llama-bpe",
-                                         "qwen2", "gpt-2", "qwen35"),
+                                         "qwen2", "gpt-2", "qwen35", "gemma-4",
+                                         "bert-bge"),
                          [](const testing::TestParamInfo<const char *> &info) {
                            std::string name = info.param;
                            for (char &c : name)

@@ -42,6 +42,15 @@ llmc::format::Tokenizer smallManifest() {
   manifest.set_add_bos(true);
   manifest.set_add_space_prefix(true);
   manifest.set_chat_template("{{ x }}");
+  manifest.add_normalizations(llmc::format::Tokenizer::NFC);
+  manifest.add_normalizations(llmc::format::Tokenizer::SPACE_HAN);
+  manifest.set_fuse_unknown(true);
+  manifest.set_space_prefix_at_start_only(true);
+  manifest.set_space_prefix_unless_there(true);
+  manifest.add_left_strip_ids(1);
+  manifest.add_right_strip_ids(2);
+  manifest.set_continuing_prefix("##");
+  manifest.set_max_word_characters(100);
   return manifest;
 }
 
@@ -62,6 +71,16 @@ TEST(TokenizerSpec, IsReadFromTheManifest) {
   EXPECT_FALSE(spec->addEos);
   EXPECT_TRUE(spec->addSpacePrefix);
   EXPECT_EQ(spec->chatTemplate, "{{ x }}");
+  EXPECT_THAT(spec->normalizations,
+              ElementsAre(llmc::text::Normalization::Nfc,
+                          llmc::text::Normalization::SpaceHan));
+  EXPECT_TRUE(spec->fuseUnknown);
+  EXPECT_TRUE(spec->spacePrefixAtStartOnly);
+  EXPECT_TRUE(spec->spacePrefixUnlessThere);
+  EXPECT_THAT(spec->leftStripIds, ElementsAre(1));
+  EXPECT_THAT(spec->rightStripIds, ElementsAre(2));
+  EXPECT_EQ(spec->continuingPrefix, "##");
+  EXPECT_EQ(spec->maxWordCharacters, 100u);
 }
 
 TEST(TokenizerSpec, ReadsBytePairFromTheManifest) {
@@ -116,8 +135,16 @@ TEST(TokenizerSpec, RefusesWrongCountsIdsAndScores) {
               HasSubstr("types has 259"));
   EXPECT_THAT(changed([](TokenizerSpec &s) { s.scores[9] = NAN; }),
               HasSubstr("scores[9] is not finite"));
-  EXPECT_THAT(changed([](TokenizerSpec &s) { s.merges = {"a b"}; }),
-              HasSubstr("merges has 1"));
+  EXPECT_THAT(changed([](TokenizerSpec &s) { s.pre = "gpt-2"; }),
+              HasSubstr("pre is 'gpt-2', allowed for this kind are"));
+  EXPECT_THAT(changed([](TokenizerSpec &s) {
+                s.normalizations = {static_cast<llmc::text::Normalization>(8)};
+              }),
+              HasSubstr("normalizations holds 8, allowed are 1 to 7"));
+  EXPECT_THAT(changed([](TokenizerSpec &s) { s.leftStripIds = {260}; }),
+              HasSubstr("left_strip_ids is 260"));
+  EXPECT_THAT(changed([](TokenizerSpec &s) { s.rightStripIds = {-1}; }),
+              HasSubstr("right_strip_ids holds -1"));
   EXPECT_THAT(changed([](TokenizerSpec &s) { s.eosId = 260; }),
               HasSubstr("eos_id is 260, allowed are -1 (none) to 259"));
   EXPECT_THAT(changed([](TokenizerSpec &s) { s.paddingId = -2; }),

@@ -214,6 +214,55 @@ TEST(Tokenizer, BosAndEosAreAddedIfTheModelWantsThem) {
   EXPECT_THAT(encode(*makeTokenizer(spec), "a", false, both), ElementsAre('a'));
 }
 
+TEST(Tokenizer, SpecialTokensTakeWhiteSpaceWithThem) {
+  TokenizerSpec spec = chatSpec();
+  auto ids = [&] {
+    return encode(*makeTokenizer(spec), "a \n<|im_end|>\u3000 b", true);
+  };
+  auto eos = static_cast<int32_t>(spec.eosId);
+  EXPECT_THAT(ids(),
+              ElementsAre('a', ' ', '\n', eos, 0xe3, 0x80, 0x80, ' ', 'b'));
+  spec.leftStripIds = {spec.eosId};
+  EXPECT_THAT(ids(), ElementsAre('a', eos, 0xe3, 0x80, 0x80, ' ', 'b'));
+  spec.rightStripIds = {spec.eosId};
+  EXPECT_THAT(ids(), ElementsAre('a', eos, 'b'));
+}
+
+TEST(Tokenizer, SpacePrefixOnceAndAtTheStartOnly) {
+  TokenizerSpec spec = sentencePieceSpec({"\u2581", "a"});
+  auto text = [&](const char *text) {
+    auto tokenizer = makeTokenizer(spec);
+    return decode(*tokenizer, encode(*tokenizer, text, true), true);
+  };
+  EXPECT_EQ(text("a</s>a"), " a</s> a");
+  EXPECT_EQ(text(" a"), "  a");
+  spec.spacePrefixUnlessThere = true;
+  EXPECT_EQ(text(" a</s> a</s>a"), " a</s> a</s> a");
+  spec.spacePrefixAtStartOnly = true;
+  EXPECT_EQ(text("a</s>a"), " a</s>a");
+  EXPECT_EQ(text("</s>a"), "</s>a");
+}
+
+TEST(Tokenizer, SentencePieceMergesByRankWhereItHasMerges) {
+  TokenizerSpec spec = sentencePieceSpec({"a", "b", "c", "ab", "bc"});
+  spec.addSpacePrefix = false;
+  EXPECT_EQ(encode(*makeTokenizer(spec), "abc").front(), idOf(spec, "ab"));
+  spec.merges = {"b c", "a b", "c c"};
+  EXPECT_THAT(encode(*makeTokenizer(spec), "abc"),
+              ElementsAre(idOf(spec, "a"), idOf(spec, "bc")));
+  // "cc" is no token: its characters; z is none either: its byte.
+  EXPECT_THAT(encode(*makeTokenizer(spec), "ccz"),
+              ElementsAre(idOf(spec, "c"), idOf(spec, "c"), 3 + 'z'));
+}
+
+TEST(Tokenizer, NormalizationSparesSpecialTokens) {
+  TokenizerSpec spec = chatSpec();
+  addToken(spec, "<|X|>", TokenType::Control);
+  spec.normalizations = {Normalization::Lowercase};
+  EXPECT_THAT(encode(*makeTokenizer(spec), "A<|X|>B", true),
+              ElementsAre('a', idOf(spec, "<|X|>"), 'b'));
+}
+
 TEST(Tokenizer, StopIds) {
   TokenizerSpec spec = chatSpec();
   auto tokenizer = makeTokenizer(spec);
