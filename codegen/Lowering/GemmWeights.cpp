@@ -6,6 +6,7 @@
 
 #include "codegen/Lowering/GemmWeights.h"
 
+#include "codegen/Lowering/CodebookBytes.h"
 #include "codegen/Lowering/PackedScales.h"
 
 namespace llmc::codegen {
@@ -20,35 +21,32 @@ GemmWeights::GemmWeights(KernelUnit &unit, const WeightView &weight,
       numQuads(numQuads), form(form),
       hasBytes(unit.getContext().getConfig().getDecode() == "bytes") {
   codes = bind(PlaneKind::Codes, b.i32x4());
-  switch (layout().format) {
-  case WeightFormat::F32:
-  case WeightFormat::F16:
-  case WeightFormat::BF16:
-    break;
-  case WeightFormat::Q8_0:
-  case WeightFormat::Q4_0:
-    scales = bind(PlaneKind::Scales, b.i32x2());
-    break;
-  case WeightFormat::Q5_K:
-    highBits = bind(PlaneKind::High, b.i32x4());
-    [[fallthrough]];
-  case WeightFormat::Q4_K:
-    header = bind(PlaneKind::Header, b.i32x4(), 4);
-    headerWords = bind(PlaneKind::Header, b.getI32Type(), 16);
-    break;
-  case WeightFormat::Q6_K:
-    highBits = bind(PlaneKind::High, b.i32x4());
-    sub = bind(PlaneKind::Sub, b.getI32Type());
-    super = bind(PlaneKind::Super, b.i32x2());
-    break;
-  case WeightFormat::I8G16Offset:
-    offsets = bind(PlaneKind::Offsets, b.f32x4());
-    [[fallthrough]];
-  case WeightFormat::I8G16:
-  case WeightFormat::I8G32:
-    scales = bind(PlaneKind::Scales, b.f32x4());
-    break;
-  }
+  for (const Plane &plane : layout().planes)
+    switch (plane.kind) {
+    case PlaneKind::Scales:
+      scales = bind(plane.kind, packedScalesType(b, plane.bytesPerElement));
+      break;
+    case PlaneKind::Offsets:
+    case PlaneKind::Zeros:
+      offsets = bind(plane.kind, packedScalesType(b, plane.bytesPerElement));
+      break;
+    case PlaneKind::Header:
+      header = bind(plane.kind, b.i32x4(), 4);
+      headerWords = bind(plane.kind, b.getI32Type(), 16);
+      break;
+    case PlaneKind::High:
+      highBits = bind(plane.kind, b.i32x4());
+      break;
+    case PlaneKind::Sub:
+      sub = bind(plane.kind, b.getI32Type());
+      break;
+    case PlaneKind::Super:
+      super = bind(plane.kind, b.i32x2());
+      break;
+    case PlaneKind::Values:
+    case PlaneKind::Codes:
+      break;
+    }
 }
 
 GemmWeights::BoundPlane GemmWeights::bind(PlaneKind kind, Type element,
@@ -109,16 +107,32 @@ std::array<Value, 4> GemmWeights::bytesToF32(Value word, bool isSigned) {
   return numbers;
 }
 
-/// Packed codes are sixteen times too large (packedNibbles); shifted ones are 8
-/// too large.
-void GemmWeights::loadHalfScales(Value group, GemmGroup &data) {
+/// Formats whose scales are stored as they are. Packed codes of a format with
+/// a bias are sixteen times too large (packedNibbles); shifted ones are 8 too
+/// large.
+void GemmWeights::loadPlainScales(Value group, GemmGroup &data) {
+  int64_t shared = groupsPerScale(layout().format);
+  Value element = shared == 0   ? b.index(0)
+                  : shared == 1 ? group
+                                : b.div(group, shared);
+  auto unpack = [&](const BoundPlane &plane, int64_t quad) {
+    return unpackScales(b, load(plane, element, quad),
+                        layout().plane(plane.kind).bytesPerElement);
+  };
+  bool isBiased = codeBias(layout().format) != 0;
   for (int64_t quad = 0; quad < numQuads; ++quad) {
-    Value scale = unpackHalf4(b, load(scales, group, quad));
-    if (layout().format == WeightFormat::Q4_0 && form == CodeForm::Packed)
+    Value scale = unpack(scales, quad);
+    if (isBiased && form == CodeForm::Packed)
       scale = b.mul(scale, b.constant(b.f32x4(), 1.0 / 16));
-    else if (layout().format == WeightFormat::Q4_0)
+    else if (isBiased)
       data.offsets.push_back(b.mul(scale, b.constant(b.f32x4(), -8.0)));
     data.scales.push_back(scale);
+    if (!offsets.memref)
+      continue;
+    Value stored = unpack(offsets, quad);
+    data.offsets.push_back(offsets.kind == PlaneKind::Zeros
+                               ? b.neg(b.mul(scale, stored))
+                               : stored);
   }
 }
 
@@ -167,32 +181,12 @@ void GemmWeights::loadQ6Scales(Value group, GemmGroup &data) {
 
 GemmGroup GemmWeights::loadScales(Value group) {
   GemmGroup data;
-  switch (layout().format) {
-  case WeightFormat::F32:
-  case WeightFormat::F16:
-  case WeightFormat::BF16:
-    break;
-  case WeightFormat::Q8_0:
-  case WeightFormat::Q4_0:
-    loadHalfScales(group, data);
-    break;
-  case WeightFormat::Q4_K:
-  case WeightFormat::Q5_K:
+  if (header.memref)
     loadKScales(group, data);
-    break;
-  case WeightFormat::Q6_K:
+  else if (sub.memref)
     loadQ6Scales(group, data);
-    break;
-  case WeightFormat::I8G16Offset:
-  case WeightFormat::I8G16:
-  case WeightFormat::I8G32:
-    for (int64_t quad = 0; quad < numQuads; ++quad) {
-      data.scales.push_back(load(scales, group, quad));
-      if (offsets.memref)
-        data.offsets.push_back(load(offsets, group, quad));
-    }
-    break;
-  }
+  else if (scales.memref)
+    loadPlainScales(group, data);
   return data;
 }
 
@@ -253,13 +247,15 @@ GemmWeights::decodeFloats(ArrayRef<SmallVector<Value>> units, int64_t quad,
 }
 
 Value GemmWeights::packedNibbles(Value word, Value high, int64_t half) {
-  if (layout().format == WeightFormat::Q4_0) {
+  if (codeBias(layout().format) != 0) {
     // The upper half of a byte, with its top bit turned, is 16 * (code - 8).
     Value turned = b.bitXor(word, 0x88888888);
     return b.bitAnd(b.shiftLeft(turned, half ? 0 : 4), 0xf0f0f0f0);
   }
-  // A minimum is an offset anyway, so that the codes may stay unsigned.
   Value bytes = b.bitAnd(b.shiftRight(word, 4 * half), 0x0f0f0f0f);
+  if (codebookOf(layout().format) != Codebook::None)
+    return codebookBytes(b, bytes, codebookOf(layout().format));
+  // A minimum is an offset anyway, so that the codes may stay unsigned.
   if (!high)
     return bytes;
   return b.bitOr(bytes, b.bitAnd(b.shiftLeft(high, 4 - half), 0x10101010));
@@ -288,6 +284,8 @@ std::array<Value, 4> GemmWeights::shiftedCodes(Value word, Value high,
                                                int64_t half) {
   if (columnsPerUnit(layout().format) == 4)
     return bytesToF32(word, true);
+  if (codebookOf(layout().format) != Codebook::None)
+    return bytesToF32(packedNibbles(word, high, half), true);
   if (high) {
     int64_t bits = layout().format == WeightFormat::Q6_K ? 2 : 1;
     Value top = b.bitAnd(b.shiftLeft(high, 4 - half * bits),

@@ -22,8 +22,7 @@ enum class CodeForm {
 
 /// Whether weights of the format have offsets when their codes are packed.
 inline bool packedHasOffsets(WeightFormat format) {
-  return format == WeightFormat::Q4_K || format == WeightFormat::Q5_K ||
-         format == WeightFormat::I8G16Offset;
+  return hasStoredOffsets(format);
 }
 
 /// Scales of one group of columns, for each quad of an invocation; a vector's
@@ -82,7 +81,7 @@ private:
   Value load(const BoundPlane &plane, Value position, int64_t quad,
              Value part = {});
   std::array<Value, 4> bytesToF32(Value word, bool isSigned);
-  void loadHalfScales(Value group, GemmGroup &data);
+  void loadPlainScales(Value group, GemmGroup &data);
   void loadKScales(Value group, GemmGroup &data);
   void loadQ6Scales(Value group, GemmGroup &data);
   std::array<Value, 4> decodeFloats(ArrayRef<SmallVector<Value>> units,

@@ -201,6 +201,10 @@ Value KernelBuilder::shiftRightSigned(Value operand, int64_t bits) {
                                 constant(operand.getType(), bits));
 }
 
+Value KernelBuilder::bitAnd(Value lhs, Value rhs) {
+  return arith::AndIOp::create(*this, lhs, rhs);
+}
+
 Value KernelBuilder::bitAnd(Value operand, int64_t mask) {
   return arith::AndIOp::create(*this, operand,
                                constant(operand.getType(), mask));
@@ -208,6 +212,10 @@ Value KernelBuilder::bitAnd(Value operand, int64_t mask) {
 
 Value KernelBuilder::bitOr(Value lhs, Value rhs) {
   return arith::OrIOp::create(*this, lhs, rhs);
+}
+
+Value KernelBuilder::bitXor(Value lhs, Value rhs) {
+  return arith::XOrIOp::create(*this, lhs, rhs);
 }
 
 Value KernelBuilder::bitXor(Value operand, int64_t mask) {

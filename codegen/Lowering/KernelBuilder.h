@@ -72,8 +72,10 @@ public:
   Value shiftRight(Value operand, int64_t bits);
   Value shiftRight(Value operand, Value bits);
   Value shiftRightSigned(Value operand, int64_t bits);
+  Value bitAnd(Value lhs, Value rhs);
   Value bitAnd(Value operand, int64_t mask);
   Value bitOr(Value lhs, Value rhs);
+  Value bitXor(Value lhs, Value rhs);
   Value bitXor(Value operand, int64_t mask);
   /// addend + the dot product of two i32 as four signed bytes each; needs
   /// int_dot.

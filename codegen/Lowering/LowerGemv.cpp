@@ -260,7 +260,8 @@ LogicalResult GemvKernel::verify() {
                    << " columns at once, where " << std::max<int64_t>(group, 4)
                    << " belong together";
   if (isHalf() &&
-      (columnsPerUnit(layout.format) != 8 || tileRows > kMaxGroupSumRows))
+      (columnsPerUnit(layout.format) != 8 || tileRows > kMaxGroupSumRows ||
+       codebookOf(layout.format) != Codebook::None))
     return error() << "has f16 arithmetic for " << formatName(layout.format)
                    << " and tiles of " << tileRows
                    << " rows; it takes codes of 4 to 6 bits and at most "

@@ -13,6 +13,27 @@ Value unpackHalf4(KernelBuilder &b, Value words) {
                    b.extract(high, 1)});
 }
 
+Type packedScalesType(KernelBuilder &b, int64_t bytesPerElement) {
+  if (bytesPerElement == 4)
+    return b.getI32Type();
+  return bytesPerElement == 8 ? b.i32x2() : VectorType::get(4, b.getF32Type());
+}
+
+Value unpackScales(KernelBuilder &b, Value element, int64_t bytesPerElement) {
+  if (bytesPerElement == 16)
+    return element;
+  if (bytesPerElement == 8)
+    return unpackHalf4(b, element);
+  SmallVector<Value> scales;
+  for (int64_t row = 0; row < 4; ++row) {
+    Value exponent = b.bitAnd(b.shiftRight(element, 8 * row), 255);
+    // The exponent of a float is 127 more than its power of two.
+    Value biased = b.sub(b.max(exponent, b.i32(1)), b.i32(1));
+    scales.push_back(b.bitcastToF32(b.shiftLeft(biased, 23)));
+  }
+  return b.vector(scales);
+}
+
 Value joinSixBits(KernelBuilder &b, Value nibbles, Value pairs) {
   nibbles = b.bitAnd(nibbles, 0xffff);
   nibbles = b.bitAnd(b.bitOr(nibbles, b.shiftLeft(nibbles, 8)), 0x00ff00ff);

@@ -6,6 +6,7 @@
 
 #include "codegen/Lowering/WeightDecode.h"
 
+#include "codegen/Lowering/CodebookBytes.h"
 #include "codegen/Lowering/PackedScales.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -24,15 +25,12 @@ WeightDecoder::WeightDecoder(KernelUnit &unit, const WeightView &weight,
       groupColumns(scaleColumns ? scaleColumns : denseGroupColumns),
       decode(decode) {
   for (const Plane &plane : layout().planes) {
-    bool isHalves =
-        plane.kind == PlaneKind::Super ||
-        (plane.kind == PlaneKind::Scales && plane.bytesPerElement == 8);
     Type element = b.i32x4();
-    if (isHalves)
+    if (plane.kind == PlaneKind::Super)
       element = b.i32x2();
     else if (plane.kind == PlaneKind::Scales ||
-             plane.kind == PlaneKind::Offsets)
-      element = b.f32x4();
+             plane.kind == PlaneKind::Offsets || plane.kind == PlaneKind::Zeros)
+      element = packedScalesType(b, plane.bytesPerElement);
     else if (plane.kind == PlaneKind::Sub)
       element = b.getI32Type();
     planes[static_cast<unsigned>(plane.kind)] = bindPlane(plane.kind, element);
@@ -49,7 +47,7 @@ WeightDecoder::BoundPlane WeightDecoder::bindPlane(PlaneKind kind,
 }
 
 bool WeightDecoder::hasMinimum() const {
-  return hasHeader() || layout().format == WeightFormat::I8G16Offset;
+  return hasStoredOffsets(layout().format);
 }
 
 //===----------------------------------------------------------------------===//
@@ -79,6 +77,14 @@ Value WeightDecoder::part(const Place &place, Part part) const {
   return place[llvm::find(all, part) - all.begin()];
 }
 
+/// The number of the element that holds a group's scales.
+Value WeightDecoder::elementOf(Value group) {
+  int64_t shared = groupsPerScale(layout().format);
+  if (shared == 0)
+    return b.index(0);
+  return shared == 1 ? group : b.div(group, shared);
+}
+
 WeightDecoder::Place WeightDecoder::placeOf(Value group) {
   Place place;
   for (Part part : parts())
@@ -89,7 +95,7 @@ WeightDecoder::Place WeightDecoder::placeOf(Value group) {
       break;
     case Part::Element:
       place.push_back(b.add(plane(elementPlane(layout().format)).base,
-                            b.mul(group, kQuadsPerTile)));
+                            b.mul(elementOf(group), kQuadsPerTile)));
       break;
     case Part::Super:
       place.push_back(
@@ -113,12 +119,15 @@ WeightDecoder::Place WeightDecoder::advance(const Place &place, Value next,
                                             int64_t groups) {
   Place fresh = placeOf(next), advanced;
   bool wholeSupers = groups % groupsPerSuper() == 0;
+  int64_t shared = groupsPerScale(layout().format);
   for (auto [number, part] : llvm::enumerate(parts())) {
     Value now = place[number];
     if (part == Part::Unit)
       now = b.add(now, groups * unitsPerGroup() * kQuadsPerTile);
     else if (part == Part::Element)
-      now = b.add(now, groups * kQuadsPerTile);
+      now = shared == 0            ? now // a row has one
+            : groups % shared == 0 ? b.add(now, groups / shared * kQuadsPerTile)
+                                   : fresh[number];
     else if (!wholeSupers)
       now = fresh[number];
     else if (part == Part::Super)
@@ -133,7 +142,7 @@ WeightDecoder::Place WeightDecoder::neighbour(const Place &place) {
   for (auto [number, part] : llvm::enumerate(parts())) {
     if (part == Part::Unit)
       next[number] = b.add(place[number], unitsPerGroup() * kQuadsPerTile);
-    else if (part == Part::Element)
+    else if (part == Part::Element && groupsPerScale(layout().format) == 1)
       next[number] = b.add(place[number], kQuadsPerTile);
     else if (part == Part::Low)
       next[number] = b.add(place[number], 1);
@@ -200,47 +209,40 @@ WeightDecoder::Group WeightDecoder::loadHigh(const Place &place) {
   return data;
 }
 
-void WeightDecoder::loadScales(const Place &place, Group &data) {
-  auto element = [&](PlaneKind kind) {
-    return b.load(plane(kind).memref, part(place, Part::Element));
+/// Formats whose scales are stored as they are.
+void WeightDecoder::loadPlainScales(const Place &place, Group &data) {
+  auto load = [&](PlaneKind kind) {
+    return unpackScales(b,
+                        b.load(plane(kind).memref, part(place, Part::Element)),
+                        layout().plane(kind).bytesPerElement);
   };
-  switch (layout().format) {
-  case WeightFormat::F32:
-  case WeightFormat::F16:
-  case WeightFormat::BF16:
-    break;
-  case WeightFormat::Q8_0:
-  case WeightFormat::Q4_0:
-    data.scale = unpackHalf4(b, element(PlaneKind::Scales));
-    break;
-  case WeightFormat::Q4_K:
-  case WeightFormat::Q5_K:
+  data.scale = load(PlaneKind::Scales);
+  if (plane(PlaneKind::Offsets).memref)
+    data.minimum = load(PlaneKind::Offsets);
+  else if (plane(PlaneKind::Zeros).memref)
+    data.minimum = b.neg(b.mul(data.scale, load(PlaneKind::Zeros)));
+}
+
+void WeightDecoder::loadScales(const Place &place, Group &data) {
+  if (!hasScale())
+    return;
+  if (hasHeader())
     loadKScales(place, data);
-    break;
-  case WeightFormat::Q6_K:
+  else if (layout().format == WeightFormat::Q6_K)
     loadQ6Scales(place, data);
-    break;
-  case WeightFormat::I8G16Offset:
-    data.minimum = element(PlaneKind::Offsets);
-    [[fallthrough]];
-  case WeightFormat::I8G16:
-  case WeightFormat::I8G32:
-    data.scale = element(PlaneKind::Scales);
-    break;
-  }
+  else
+    loadPlainScales(place, data);
 }
 
 double WeightDecoder::bias(int64_t half) const {
-  double formats = layout().format == WeightFormat::Q4_0   ? 8
-                   : layout().format == WeightFormat::Q6_K ? 32
-                                                           : 0;
+  auto formats = static_cast<double>(codeBias(layout().format));
   if (decode != CodeDecode::Exponent || !hasScale())
     return formats;
   if (!hasNibbles())
     return 128;
-  bool isNibble = layout().format == WeightFormat::Q4_0 ||
-                  layout().format == WeightFormat::Q4_K;
-  return isNibble ? formats + (half == 0 ? 256 : 16) : formats;
+  if (hasPlainNibbles(layout().format))
+    return formats + (half == 0 ? 256 : 16);
+  return formats;
 }
 
 Value WeightDecoder::offset(const Group &data, int64_t half) {
@@ -326,9 +328,11 @@ SmallVector<Value> WeightDecoder::exponentNibbles(Value words, int64_t half) {
   return columns;
 }
 
-/// Of all four words, or of one.
+/// Of all four words, or of one; signed where there is a codebook.
 Value WeightDecoder::nibbleBytes(const Unit &unit, int64_t half) {
   Value bytes = b.bitAnd(b.shiftRight(unit.words, 4 * half), 0x0f0f0f0f);
+  if (hasCodebook())
+    return codebookBytes(b, bytes, codebookOf(layout().format));
   if (!unit.high)
     return bytes;
   int64_t highBits = layout().format == WeightFormat::Q6_K ? 2 : 1;
@@ -352,22 +356,20 @@ bool WeightDecoder::takesRows() const {
 
 Value WeightDecoder::rowCodes(const Unit &unit, int64_t half, int64_t row) {
   Unit ofRow = rowOf(b, unit, row);
-  return hasNibbles() ? bytesToF32(nibbleBytes(ofRow, half), false)
-                      : bytesToF32(ofRow.words, true);
+  if (!hasNibbles())
+    return bytesToF32(ofRow.words, true);
+  return bytesToF32(nibbleBytes(ofRow, half), hasCodebook());
 }
 
 // Upper nibbles without high bits stay in place, which saves a shift.
 double WeightDecoder::codeFactor(int64_t half) const {
-  bool isNibble = layout().format == WeightFormat::Q4_0 ||
-                  layout().format == WeightFormat::Q4_K;
-  return isNibble && half == 1 ? 16 : 1;
+  return hasPlainNibbles(layout().format) && half == 1 ? 16 : 1;
 }
 
 int64_t WeightDecoder::largestCode() const {
-  switch (layout().format) {
-  case WeightFormat::Q4_0:
-  case WeightFormat::Q4_K:
+  if (hasPlainNibbles(layout().format))
     return 15;
+  switch (layout().format) {
   case WeightFormat::Q5_K:
     return 31;
   case WeightFormat::Q6_K:
@@ -403,9 +405,9 @@ SmallVector<Value> WeightDecoder::columnCodes(ArrayRef<Unit> units,
   if (!hasNibbles())
     return isExponent ? convertBytes(b.bitXor(codes.words, 0x80808080), false)
                       : convertBytes(codes.words, true);
-  if (isExponent && !codes.high)
+  if (isExponent && hasPlainNibbles(layout().format))
     return exponentNibbles(codes.words, half);
-  return convertBytes(nibbleBytes(codes, half), false);
+  return convertBytes(nibbleBytes(codes, half), hasCodebook());
 }
 
 SmallVector<Value> WeightDecoder::loadWeights(Value group, const Group &data,

@@ -87,7 +87,7 @@ public:
   /// Columns 4 * half … + 3 of row `row` of the quad as vector<4xf32>.
   Value rowCodes(const Unit &unit, int64_t half, int64_t row);
   /// The same as two vector<2xf16>, exact, codeFactor(half) times too large.
-  /// For formats with scales.
+  /// For formats with scales and without a codebook.
   std::array<Value, 2> rowHalves(const Unit &unit, int64_t half, int64_t row);
   double codeFactor(int64_t half) const;
   /// The largest absolute value of a code, with the bias in it.
@@ -131,7 +131,11 @@ private:
   /// Groups that share an element of the header or super plane.
   int64_t groupsPerSuper() const { return 256 / groupColumns; }
   bool hasNibbles() const { return unitColumns() == 8; }
+  bool hasCodebook() const {
+    return codebookOf(layout().format) != Codebook::None;
+  }
   BoundPlane bindPlane(PlaneKind kind, Type element);
+  Value elementOf(Value group);
   /// The parts that places of this format hold.
   SmallVector<Part> parts() const;
   Value part(const Place &place, Part part) const;
@@ -141,10 +145,11 @@ private:
   Value bytesToF32(Value word, bool isSigned);
   void loadKScales(const Place &place, Group &data);
   void loadQ6Scales(const Place &place, Group &data);
+  void loadPlainScales(const Place &place, Group &data);
   SmallVector<Value> decodeFloats(Value words);
   SmallVector<Value> convertBytes(Value bytes, bool isSigned);
   SmallVector<Value> exponentNibbles(Value words, int64_t half);
-  /// Codes of nibbles and high bits, one in each byte.
+  /// Codes of nibbles and high bits or a codebook, one in each byte.
   Value nibbleBytes(const Unit &unit, int64_t half);
 
   KernelUnit &unit;

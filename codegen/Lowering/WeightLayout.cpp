@@ -11,60 +11,110 @@ namespace {
 struct PlaneShape {
   PlaneKind kind;
   int64_t bytesPerElement;
+  /// 0: all of a row.
   int64_t columnsPerElement;
 };
 
 struct FormatShape {
+  const char *name;
   int64_t bitsPerCode;
   int64_t columnMultiple;
   std::vector<PlaneShape> planesAfterCodes;
+  int64_t groupColumns = 0;
+  int64_t bias = 0;
+  Codebook codebook = Codebook::None;
+  bool hasHighBits = false;
 };
 
 constexpr int64_t kUnitBytes = 16;
 // Larger weights than this are refused, so that no size below can overflow.
 constexpr int64_t kMaxElements = int64_t{1} << 40;
 
+/// Scales of four rows: halves, floats, bytes of exponents.
+constexpr int64_t kHalves = 8, kFloats = 16, kBytes = 4;
+
+FormatShape plain(const char *name, int64_t bits) {
+  return {name, bits, 1, {}};
+}
+
+/// Codes with a scale for |columns| of them (0: for a row); with |extra|, as
+/// many other numbers of the same size.
+FormatShape grouped(const char *name, int64_t bits, int64_t columns,
+                    int64_t scaleBytes,
+                    std::optional<PlaneKind> extra = std::nullopt) {
+  FormatShape shape{name,
+                    bits,
+                    columns != 0 ? columns : 32,
+                    {{PlaneKind::Scales, scaleBytes, columns}},
+                    32};
+  if (extra)
+    shape.planesAfterCodes.push_back({*extra, scaleBytes, columns});
+  else if (bits == 4)
+    shape.bias = 8;
+  return shape;
+}
+
+/// Bytes of K-quants and others in blocks of 256.
+FormatShape bytesOf16(const char *name, bool hasOffsets) {
+  FormatShape shape{name, 8, 256, {{PlaneKind::Scales, kFloats, 16}}, 16};
+  if (hasOffsets)
+    shape.planesAfterCodes.push_back({PlaneKind::Offsets, kFloats, 16});
+  return shape;
+}
+
+FormatShape withCodebook(FormatShape shape, Codebook codebook) {
+  shape.codebook = codebook;
+  shape.bias = 0;
+  return shape;
+}
+
+/// In the order of the enum.
+std::vector<FormatShape> makeShapes() {
+  const PlaneShape header{PlaneKind::Header, 64, 256};
+  const PlaneShape high32{PlaneKind::High, 16, 32};
+  const std::vector<PlaneShape> q6Planes = {{PlaneKind::High, 16, 16},
+                                            {PlaneKind::Sub, 4, 16},
+                                            {PlaneKind::Super, 8, 256}};
+  return {
+      plain("f32", 32),
+      plain("f16", 16),
+      plain("bf16", 16),
+      grouped("q8_0", 8, 32, kHalves),
+      grouped("q4_0", 4, 32, kHalves),
+      {"q4_k", 4, 256, {header}, 32},
+      {"q5_k", 4, 256, {header, high32}, 32, 0, Codebook::None, true},
+      {"q6_k", 4, 256, q6Planes, 16, 32, Codebook::None, true},
+      bytesOf16("i8g16_offset", true),
+      bytesOf16("i8g16", false),
+      grouped("i8g32", 8, 32, kFloats),
+      grouped("i8g32_offset", 8, 32, kFloats, PlaneKind::Offsets),
+      grouped("q4_1", 4, 32, kHalves, PlaneKind::Offsets),
+      withCodebook(grouped("iq4_nl", 4, 32, kHalves), Codebook::Iq4),
+      withCodebook(grouped("iq4_xs", 4, 32, kFloats), Codebook::Iq4),
+      withCodebook(grouped("mxfp4", 4, 32, kBytes), Codebook::Mxfp4),
+      grouped("i4g64", 4, 64, kHalves),
+      grouped("i4g128", 4, 128, kHalves),
+      grouped("i4channel", 4, 0, kFloats),
+      grouped("i4g32_zero", 4, 32, kHalves, PlaneKind::Zeros),
+      grouped("i4g64_zero", 4, 64, kHalves, PlaneKind::Zeros),
+      grouped("i4g128_zero", 4, 128, kHalves, PlaneKind::Zeros),
+      grouped("i4channel_zero", 4, 0, kFloats, PlaneKind::Zeros),
+      grouped("i8channel", 8, 0, kFloats),
+      grouped("i8channel_zero", 8, 0, kFloats, PlaneKind::Zeros),
+  };
+}
+
 const FormatShape &shapeOf(WeightFormat format) {
-  static const FormatShape f32{32, 1, {}};
-  static const FormatShape f16{16, 1, {}};
-  static const FormatShape q8_0{8, 32, {{PlaneKind::Scales, 8, 32}}};
-  static const FormatShape q4_0{4, 32, {{PlaneKind::Scales, 8, 32}}};
-  static const FormatShape q4K{4, 256, {{PlaneKind::Header, 64, 256}}};
-  static const FormatShape q5K{
-      4, 256, {{PlaneKind::Header, 64, 256}, {PlaneKind::High, 16, 32}}};
-  static const FormatShape q6K{4,
-                               256,
-                               {{PlaneKind::High, 16, 16},
-                                {PlaneKind::Sub, 4, 16},
-                                {PlaneKind::Super, 8, 256}}};
-  static const FormatShape i8g16Offset{
-      8, 256, {{PlaneKind::Scales, 16, 16}, {PlaneKind::Offsets, 16, 16}}};
-  static const FormatShape i8g16{8, 256, {{PlaneKind::Scales, 16, 16}}};
-  static const FormatShape i8g32{8, 256, {{PlaneKind::Scales, 16, 32}}};
-  switch (format) {
-  case WeightFormat::F32:
-    return f32;
-  case WeightFormat::F16:
-  case WeightFormat::BF16:
-    return f16;
-  case WeightFormat::Q8_0:
-    return q8_0;
-  case WeightFormat::Q4_0:
-    return q4_0;
-  case WeightFormat::Q4_K:
-    return q4K;
-  case WeightFormat::Q5_K:
-    return q5K;
-  case WeightFormat::Q6_K:
-    return q6K;
-  case WeightFormat::I8G16Offset:
-    return i8g16Offset;
-  case WeightFormat::I8G16:
-    return i8g16;
-  case WeightFormat::I8G32:
-    return i8g32;
-  }
-  return f32;
+  static const std::vector<FormatShape> shapes = makeShapes();
+  return shapes[static_cast<size_t>(format)];
+}
+
+/// The scales plane of a format that is scaled by one; null for others.
+const PlaneShape *scalesOf(WeightFormat format) {
+  for (const PlaneShape &plane : shapeOf(format).planesAfterCodes)
+    if (plane.kind == PlaneKind::Scales)
+      return &plane;
+  return nullptr;
 }
 
 int64_t roundUp(int64_t value, int64_t multiple) {
@@ -77,31 +127,34 @@ int64_t columnMultiple(WeightFormat format) {
 }
 
 int64_t scaleGroupColumns(WeightFormat format) {
-  switch (format) {
-  case WeightFormat::F32:
-  case WeightFormat::F16:
-  case WeightFormat::BF16:
-    return 0;
-  case WeightFormat::Q6_K:
-  case WeightFormat::I8G16:
-  case WeightFormat::I8G16Offset:
-    return 16;
-  default:
-    return 32;
-  }
+  return shapeOf(format).groupColumns;
+}
+
+int64_t groupsPerScale(WeightFormat format) {
+  const PlaneShape *scales = scalesOf(format);
+  return scales ? scales->columnsPerElement / shapeOf(format).groupColumns : 1;
+}
+
+bool hasStoredOffsets(WeightFormat format) {
+  for (const PlaneShape &plane : shapeOf(format).planesAfterCodes)
+    if (plane.kind == PlaneKind::Offsets || plane.kind == PlaneKind::Zeros ||
+        plane.kind == PlaneKind::Header)
+      return true;
+  return false;
 }
 
 bool hasOffsets(WeightFormat format) {
-  switch (format) {
-  case WeightFormat::Q4_0:
-  case WeightFormat::Q4_K:
-  case WeightFormat::Q5_K:
-  case WeightFormat::Q6_K:
-  case WeightFormat::I8G16Offset:
-    return true;
-  default:
-    return false;
-  }
+  return hasStoredOffsets(format) || shapeOf(format).bias != 0;
+}
+
+int64_t codeBias(WeightFormat format) { return shapeOf(format).bias; }
+
+Codebook codebookOf(WeightFormat format) { return shapeOf(format).codebook; }
+
+bool hasPlainNibbles(WeightFormat format) {
+  const FormatShape &shape = shapeOf(format);
+  return shape.bitsPerCode == 4 && !shape.hasHighBits &&
+         shape.codebook == Codebook::None;
 }
 
 int64_t columnsPerUnit(WeightFormat format) {
@@ -134,6 +187,8 @@ std::optional<WeightLayout> tiledLayout(WeightFormat format, int64_t rows,
                       {},
                       0};
   auto addPlane = [&](PlaneShape plane) {
+    if (plane.columnsPerElement == 0)
+      plane.columnsPerElement = layout.paddedColumns;
     int64_t elements =
         layout.numQuads() * (layout.paddedColumns / plane.columnsPerElement);
     int64_t bytes = elements * plane.bytesPerElement;
@@ -158,33 +213,7 @@ std::optional<WeightLayout> vectorLayout(int64_t count) {
                       {values}, roundUp(bytes, kPlaneAlignment)};
 }
 
-const char *formatName(WeightFormat format) {
-  switch (format) {
-  case WeightFormat::F32:
-    return "f32";
-  case WeightFormat::F16:
-    return "f16";
-  case WeightFormat::BF16:
-    return "bf16";
-  case WeightFormat::Q8_0:
-    return "q8_0";
-  case WeightFormat::Q4_0:
-    return "q4_0";
-  case WeightFormat::Q4_K:
-    return "q4_k";
-  case WeightFormat::Q5_K:
-    return "q5_k";
-  case WeightFormat::Q6_K:
-    return "q6_k";
-  case WeightFormat::I8G16Offset:
-    return "i8g16_offset";
-  case WeightFormat::I8G16:
-    return "i8g16";
-  case WeightFormat::I8G32:
-    return "i8g32";
-  }
-  return "";
-}
+const char *formatName(WeightFormat format) { return shapeOf(format).name; }
 
 const char *planeName(PlaneKind kind) {
   switch (kind) {
@@ -196,6 +225,8 @@ const char *planeName(PlaneKind kind) {
     return "scales";
   case PlaneKind::Offsets:
     return "offsets";
+  case PlaneKind::Zeros:
+    return "zeros";
   case PlaneKind::Header:
     return "header";
   case PlaneKind::High:

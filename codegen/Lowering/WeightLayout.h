@@ -13,33 +13,53 @@
 
 namespace llmc::codegen {
 
-/// What a kernel finds in the planes of a weight. The re-encodings have a name
-/// of their own.
+/// What a kernel finds in the planes of a weight. Formats that several
+/// encodings share have a name of their own: bits of a code, columns of a
+/// stored scale, and what is stored besides it.
 enum class WeightFormat {
   F32,
   F16,
   BF16,
   Q8_0,
+  /// Also symmetric 4-bit weights in groups of 32.
   Q4_0,
   Q4_K,
   Q5_K,
   Q6_K,
   I8G16Offset,
   I8G16,
-  I8G32
+  I8G32,
+  I8G32Offset,
+  Q4_1,
+  IQ4_NL,
+  IQ4_XS,
+  MXFP4,
+  I4G64,
+  I4G128,
+  I4Channel,
+  I4G32Zero,
+  I4G64Zero,
+  I4G128Zero,
+  I4ChannelZero,
+  I8Channel,
+  I8ChannelZero
 };
+
+/// Numbers that nibbles are indices of (dialects/Graph/Codebooks.h).
+enum class Codebook { None, Iq4, Mxfp4 };
 
 enum class PlaneKind {
   Values,
   Codes,
   Scales,
   Offsets,
+  Zeros,
   Header,
   High,
   Sub,
   Super
 };
-inline constexpr unsigned kNumPlaneKinds = 8;
+inline constexpr unsigned kNumPlaneKinds = 9;
 
 /// One plane of a `tile16` weight is an array
 /// [rows/16][columns/columnsPerElement][4 quads] of elements of
@@ -81,11 +101,29 @@ struct WeightLayout {
 /// weight must be a multiple. 1 for floats.
 int64_t columnMultiple(WeightFormat format);
 
-/// Columns that share a scale; 0 for formats of plain numbers.
+/// Columns for which kernels take a scale at a time, 16 or 32; 0 for formats of
+/// plain numbers. More of them may share a stored scale.
 int64_t scaleGroupColumns(WeightFormat format);
 
-/// Whether a weight is scale * code + offset rather than scale * code.
+/// Groups of scaleGroupColumns() columns that share an element of the scales
+/// plane; 0: all of a row.
+int64_t groupsPerScale(WeightFormat format);
+
+/// Whether a weight is scale * code + offset rather than scale * code, with
+/// codes that are not centred.
 bool hasOffsets(WeightFormat format);
+
+/// Whether the offset is stored, or a zero point from which it follows.
+bool hasStoredOffsets(WeightFormat format);
+
+/// What codes are too large by: 8 (Q4_0), 32 (Q6_K), else 0.
+int64_t codeBias(WeightFormat format);
+
+/// What nibbles stand for when they are no numbers.
+Codebook codebookOf(WeightFormat format);
+
+/// Whether codes are four bits and numbers.
+bool hasPlainNibbles(WeightFormat format);
 
 /// Values of k in one 16-byte unit of the codes plane.
 int64_t columnsPerUnit(WeightFormat format);

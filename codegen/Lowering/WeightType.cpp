@@ -17,6 +17,7 @@ WeightFormat weightFormat(graph::Encoding encoding) {
   case graph::Encoding::Q8_0:
     return WeightFormat::Q8_0;
   case graph::Encoding::Q4_0:
+  case graph::Encoding::I4_G32:
     return WeightFormat::Q4_0;
   case graph::Encoding::Q4_K:
     return WeightFormat::Q4_K;
@@ -27,9 +28,46 @@ WeightFormat weightFormat(graph::Encoding encoding) {
   case graph::Encoding::Q2_K:
     return WeightFormat::I8G16Offset;
   case graph::Encoding::Q3_K:
+  case graph::Encoding::IQ2_XS:
+  case graph::Encoding::IQ2_S:
+  case graph::Encoding::IQ1_M:
     return WeightFormat::I8G16;
   case graph::Encoding::IQ2_XXS:
+  case graph::Encoding::Q5_0:
+  case graph::Encoding::IQ3_XXS:
+  case graph::Encoding::IQ3_S:
+  case graph::Encoding::IQ1_S:
+  case graph::Encoding::TQ1_0:
+  case graph::Encoding::TQ2_0:
     return WeightFormat::I8G32;
+  case graph::Encoding::Q5_1:
+    return WeightFormat::I8G32Offset;
+  case graph::Encoding::Q4_1:
+    return WeightFormat::Q4_1;
+  case graph::Encoding::IQ4_NL:
+    return WeightFormat::IQ4_NL;
+  case graph::Encoding::IQ4_XS:
+    return WeightFormat::IQ4_XS;
+  case graph::Encoding::MXFP4:
+    return WeightFormat::MXFP4;
+  case graph::Encoding::I4_G64:
+    return WeightFormat::I4G64;
+  case graph::Encoding::I4_G128:
+    return WeightFormat::I4G128;
+  case graph::Encoding::I4_CHANNEL:
+    return WeightFormat::I4Channel;
+  case graph::Encoding::I4_G32_ASYM:
+    return WeightFormat::I4G32Zero;
+  case graph::Encoding::I4_G64_ASYM:
+    return WeightFormat::I4G64Zero;
+  case graph::Encoding::I4_G128_ASYM:
+    return WeightFormat::I4G128Zero;
+  case graph::Encoding::I4_CHANNEL_ASYM:
+    return WeightFormat::I4ChannelZero;
+  case graph::Encoding::I8_CHANNEL:
+    return WeightFormat::I8Channel;
+  case graph::Encoding::I8_CHANNEL_ASYM:
+    return WeightFormat::I8ChannelZero;
   }
   return WeightFormat::F32;
 }

@@ -10,8 +10,8 @@
 
 namespace llmc::codegen {
 
-/// The device format of a file's encoding: the same bits, or the documented
-/// re-encoding (Q2_K, Q3_K, IQ2_XXS).
+/// The device format of a file's encoding: the same bits, or the re-encoding
+/// that docs/layouts.md gives, which rounds nothing.
 WeightFormat weightFormat(graph::Encoding encoding);
 
 /// The layout of a weight of that type (`tensor<N x K x !graph.encoded<…>>` or

@@ -80,9 +80,7 @@ int64_t gemmRegisters(const LinearShape &shape, const LinearTile &tile,
   } else {
     bool hasOffset =
         hasOffsets(shape.format) &&
-        (strategy.decode != "bytes" || shape.format == WeightFormat::Q4_K ||
-         shape.format == WeightFormat::Q5_K ||
-         shape.format == WeightFormat::I8G16Offset);
+        (strategy.decode != "bytes" || hasStoredOffsets(shape.format));
     registers += 4 * tile.rows + (isScaled ? kDecoded : 0) +
                  4 * quads * (isScaled + hasOffset);
   }

@@ -57,6 +57,7 @@ graph::LoweringConfigAttr toConfig(const LinearTile &tile,
   // has few bits left for them.
   bool fitsHalf = problem.shape.hasNorm &&
                   columnsPerUnit(problem.shape.format) == 8 &&
+                  codebookOf(problem.shape.format) == Codebook::None &&
                   tile.rows <= kMaxGroupSumRows;
   StringRef arithmetic = fitsHalf ? gemv.arithmetic : "f32";
   SmallVector<int64_t> sizes = {tile.rows, tile.columns, tile.kStep};

@@ -23,16 +23,13 @@ namespace {
 /// 32 columns serve.
 bool hasIntegerCodes(graph::Encoding encoding) {
   switch (encoding) {
-  case graph::Encoding::Q8_0:
-  case graph::Encoding::Q4_0:
-  case graph::Encoding::Q4_K:
-  case graph::Encoding::Q5_K:
-  case graph::Encoding::Q6_K:
-  case graph::Encoding::Q3_K:
-  case graph::Encoding::IQ2_XXS:
-    return true;
-  default:
+  case graph::Encoding::F32:
+  case graph::Encoding::F16:
+  case graph::Encoding::BF16:
+  case graph::Encoding::Q2_K: // offsets for 16 columns
     return false;
+  default:
+    return true;
   }
 }
 

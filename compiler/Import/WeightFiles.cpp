@@ -25,7 +25,9 @@ int64_t rowElements(RankedTensorType type) {
 } // namespace
 
 int64_t encodedRowsInBytes(RankedTensorType type, int64_t rows) {
-  return *graph::encodedSizeInBytes(encodingOf(type), rows * rowElements(type));
+  if (type.getRank() == 1)
+    return *graph::encodedSizeInBytes(encodingOf(type), rows);
+  return *graph::encodedSizeInBytes(encodingOf(type), rows, rowElements(type));
 }
 
 llvm::Expected<WeightFiles> WeightFiles::open(ModuleOp module) {

@@ -6,6 +6,8 @@
 
 #include "compiler/Serialization/PackWeight.h"
 
+#include "dialects/Graph/BlockCodes.h"
+
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -116,14 +118,42 @@ void packQ8_0(const RowCursor &cursor, int64_t column, const uint8_t *block) {
   storeCodes8(cursor, column, block + 2, 32);
 }
 
-void packQ4_0(const RowCursor &cursor, int64_t column, const uint8_t *block) {
-  copyHalf(cursor.element(PlaneKind::Scales, column) + 2 * cursor.row(), block);
+void storeHalf(const RowCursor &cursor, PlaneKind kind, int64_t column,
+               const uint8_t *half) {
+  copyHalf(cursor.element(kind, column) + 2 * cursor.row(), half);
+}
+
+/// The 16 bytes of codes of 32 columns.
+void storeNibbles(const RowCursor &cursor, int64_t column,
+                  const uint8_t *bytes) {
   uint8_t codes[32];
-  for (int i = 0; i < 16; ++i) {
-    codes[i] = block[2 + i] & 15;
-    codes[16 + i] = block[2 + i] >> 4;
-  }
+  graph::splitNibbles(bytes, codes);
   storeCodes4(cursor, column, codes, 32);
+}
+
+/// Q4_0 and IQ4_NL.
+void packQ4_0(const RowCursor &cursor, int64_t column, const uint8_t *block) {
+  storeHalf(cursor, PlaneKind::Scales, column, block);
+  storeNibbles(cursor, column, block + 2);
+}
+
+void packQ4_1(const RowCursor &cursor, int64_t column, const uint8_t *block) {
+  storeHalf(cursor, PlaneKind::Scales, column, block);
+  storeHalf(cursor, PlaneKind::Offsets, column, block + 2);
+  storeNibbles(cursor, column, block + 4);
+}
+
+void packMxfp4(const RowCursor &cursor, int64_t column, const uint8_t *block) {
+  cursor.element(PlaneKind::Scales, column)[cursor.row()] = block[0];
+  storeNibbles(cursor, column, block + 1);
+}
+
+void packIq4Xs(const RowCursor &cursor, int64_t column, const uint8_t *block) {
+  float scales[8];
+  graph::splitIq4XsScales(block, scales);
+  storeGroups(cursor, PlaneKind::Scales, column, scales, 8, 32);
+  for (int64_t group = 0; group < 8; ++group)
+    storeNibbles(cursor, column + 32 * group, block + 8 + 16 * group);
 }
 
 /// Scales and minimums of Q4_K and Q5_K.
@@ -188,32 +218,67 @@ void packQ6_K(const RowCursor &cursor, int64_t column, const uint8_t *block) {
            block + 208);
 }
 
-void packQ2_K(const RowCursor &cursor, int64_t column, const uint8_t *block) {
-  int8_t codes[256];
-  float scales[16], offsets[16];
-  graph::splitQ2K(block, codes, scales, offsets);
-  storeCodes8(cursor, column, codes, 256);
-  storeGroups(cursor, PlaneKind::Scales, column, scales, 16, 16);
-  storeGroups(cursor, PlaneKind::Offsets, column, offsets, 16, 16);
+/// Encodings whose blocks are taken apart into bytes.
+void packBlockCodes(Encoding encoding, const RowCursor &cursor, int64_t column,
+                    const uint8_t *block) {
+  graph::BlockCodes codes;
+  graph::splitBlock(encoding, block, codes);
+  int64_t count = graph::encodingFacts(encoding).blockElements,
+          numGroups = count / codes.groupColumns;
+  storeCodes8(cursor, column, codes.codes, count);
+  storeGroups(cursor, PlaneKind::Scales, column, codes.scales, numGroups,
+              codes.groupColumns);
+  if (encoding == Encoding::Q2_K || encoding == Encoding::Q5_1)
+    storeGroups(cursor, PlaneKind::Offsets, column, codes.offsets, numGroups,
+                codes.groupColumns);
 }
 
-void packQ3_K(const RowCursor &cursor, int64_t column, const uint8_t *block) {
-  int8_t codes[256];
-  float scales[16];
-  graph::splitQ3K(block, codes, scales);
-  storeCodes8(cursor, column, codes, 256);
-  storeGroups(cursor, PlaneKind::Scales, column, scales, 16, 16);
+//===----------------------------------------------------------------------===//
+// llmc's own encodings
+//===----------------------------------------------------------------------===//
+
+/// |count| codes of two a byte, the even one low.
+void storePairs(const RowCursor &cursor, int64_t column, const uint8_t *bytes,
+                int64_t count) {
+  for (int64_t k = 0; k < count; k += 8) {
+    uint8_t codes[8];
+    for (int64_t i = 0; i < 8; ++i)
+      codes[i] = bytes[(k + i) / 2] >> 4 * (i % 2) & 15;
+    storeCodes4(cursor, column + k, codes, 8);
+  }
 }
 
-void packIq2Xxs(const RowCursor &cursor, int64_t column, const uint8_t *block) {
-  int8_t codes[256];
-  float scales[8];
-  graph::splitIq2Xxs(block, codes, scales);
-  storeCodes8(cursor, column, codes, 256);
-  storeGroups(cursor, PlaneKind::Scales, column, scales, 8, 32);
+/// A block of I4_G32 and the like, with and without a zero point.
+void packOwnBlock(Encoding encoding, const RowCursor &cursor, int64_t column,
+                  const uint8_t *block, int64_t count) {
+  storeHalf(cursor, PlaneKind::Scales, column, block);
+  bool isAsymmetric = graph::isAsymmetric(encoding);
+  if (isAsymmetric)
+    storeHalf(cursor, PlaneKind::Zeros, column, block + 2);
+  storePairs(cursor, column, block + (isAsymmetric ? 4 : 2), count);
 }
 
-/// One row's |count| columns from |column| on: a block, or some plain numbers.
+/// A row of a channel encoding, |count| columns from |column| on.
+void packChannel(Encoding encoding, const RowCursor &cursor, int64_t column,
+                 const uint8_t *row, int64_t count) {
+  const graph::EncodingFacts &facts = graph::encodingFacts(encoding);
+  if (column == 0) {
+    std::memcpy(cursor.element(PlaneKind::Scales, 0) + 4 * cursor.row(), row,
+                4);
+    if (graph::isAsymmetric(encoding))
+      std::memcpy(cursor.element(PlaneKind::Zeros, 0) + 4 * cursor.row(),
+                  row + 4, 4);
+  }
+  const uint8_t *codes =
+      row + facts.blockBytes + column * facts.rowCodeBits / 8;
+  if (facts.rowCodeBits == 8)
+    storeCodes8(cursor, column, codes, count);
+  else
+    storePairs(cursor, column, codes, count);
+}
+
+/// One row's |count| columns from |column| on: a block, some plain numbers, or
+/// of a channel encoding some of the row that begins at |bytes|.
 void packColumns(Encoding encoding, const RowCursor &cursor, int64_t column,
                  const uint8_t *bytes, int64_t count) {
   switch (encoding) {
@@ -225,6 +290,7 @@ void packColumns(Encoding encoding, const RowCursor &cursor, int64_t column,
   case Encoding::Q8_0:
     return packQ8_0(cursor, column, bytes);
   case Encoding::Q4_0:
+  case Encoding::IQ4_NL:
     return packQ4_0(cursor, column, bytes);
   case Encoding::Q4_K:
     return packQ4_K(cursor, column, bytes);
@@ -232,12 +298,38 @@ void packColumns(Encoding encoding, const RowCursor &cursor, int64_t column,
     return packQ5_K(cursor, column, bytes);
   case Encoding::Q6_K:
     return packQ6_K(cursor, column, bytes);
+  case Encoding::Q4_1:
+    return packQ4_1(cursor, column, bytes);
+  case Encoding::IQ4_XS:
+    return packIq4Xs(cursor, column, bytes);
+  case Encoding::MXFP4:
+    return packMxfp4(cursor, column, bytes);
   case Encoding::Q2_K:
-    return packQ2_K(cursor, column, bytes);
   case Encoding::Q3_K:
-    return packQ3_K(cursor, column, bytes);
+  case Encoding::Q5_0:
+  case Encoding::Q5_1:
   case Encoding::IQ2_XXS:
-    return packIq2Xxs(cursor, column, bytes);
+  case Encoding::IQ2_XS:
+  case Encoding::IQ2_S:
+  case Encoding::IQ3_XXS:
+  case Encoding::IQ3_S:
+  case Encoding::IQ1_S:
+  case Encoding::IQ1_M:
+  case Encoding::TQ1_0:
+  case Encoding::TQ2_0:
+    return packBlockCodes(encoding, cursor, column, bytes);
+  case Encoding::I4_G32:
+  case Encoding::I4_G64:
+  case Encoding::I4_G128:
+  case Encoding::I4_G32_ASYM:
+  case Encoding::I4_G64_ASYM:
+  case Encoding::I4_G128_ASYM:
+    return packOwnBlock(encoding, cursor, column, bytes, count);
+  case Encoding::I4_CHANNEL:
+  case Encoding::I4_CHANNEL_ASYM:
+  case Encoding::I8_CHANNEL:
+  case Encoding::I8_CHANNEL_ASYM:
+    return packChannel(encoding, cursor, column, bytes, count);
   }
 }
 
@@ -264,11 +356,12 @@ void WeightPacker::packTile(int64_t tile, uint8_t *packed) const {
   // units of all 16 rows stay in the cache until they are whole.
   constexpr int64_t kRun = 256;
   const graph::EncodingFacts &facts = graph::encodingFacts(encoding);
-  const int64_t step = facts.blockElements == 1 ? kRun : facts.blockElements;
+  const int64_t step = facts.blockElements <= 1 ? kRun : facts.blockElements;
   const int64_t firstRow = tile * codegen::kTileRows;
   const int64_t numRows = std::min(codegen::kTileRows, layout.rows - firstRow);
   for (int64_t column = 0; column < layout.columns; column += step) {
-    int64_t offset = column / facts.blockElements * facts.blockBytes;
+    int64_t offset =
+        facts.isRow() ? 0 : column / facts.blockElements * facts.blockBytes;
     int64_t count = std::min(step, layout.columns - column);
     for (int64_t row = 0; row < numRows; ++row)
       packColumns(encoding, RowCursor(layout, packed, tile, row), column,

@@ -30,14 +30,18 @@ static llvm::StringSet<> usedWeights(ModuleOp module) {
   return names;
 }
 
-/// Numbers in what a source counts: rows, or single numbers of a vector.
-static int64_t numbersPerRow(const StoredWeight &weight) {
-  return weight.layout.name == "vector" ? 1 : weight.layout.columns;
+/// Bytes of rows, or of single numbers of a vector; nothing when they are no
+/// whole blocks.
+static std::optional<int64_t> sizeOfRows(const StoredWeight &weight,
+                                         int64_t rows) {
+  if (weight.layout.name == "vector")
+    return graph::encodedSizeInBytes(weight.encoding, rows);
+  return graph::encodedSizeInBytes(weight.encoding, rows,
+                                   weight.layout.columns);
 }
 
 static int64_t bytesOfRows(const StoredWeight &weight, int64_t rows) {
-  return *graph::encodedSizeInBytes(weight.encoding,
-                                    rows * numbersPerRow(weight));
+  return *sizeOfRows(weight, rows);
 }
 
 /// Whether two weights of one type have the same bytes. Stops at the first
@@ -129,11 +133,9 @@ llvm::Expected<WeightRows> WeightTable::locate(const StoredWeight &weight,
                                                graph::SourceAttr source) const {
   int64_t mostRows = weight.layout.name == "vector" ? weight.layout.columns
                                                     : weight.layout.rows;
-  auto bytes =
-      source.getRows() > 0 && source.getRows() <= mostRows
-          ? graph::encodedSizeInBytes(weight.encoding,
-                                      source.getRows() * numbersPerRow(weight))
-          : std::nullopt;
+  auto bytes = source.getRows() > 0 && source.getRows() <= mostRows
+                   ? sizeOfRows(weight, source.getRows())
+                   : std::nullopt;
   if (!bytes || source.getFile() < 0 ||
       source.getFile() >= static_cast<int64_t>(files.size()))
     return makeError("weight '" + weight.name + "' has a source of " +

@@ -74,9 +74,13 @@ LogicalResult verifyBinary(Operation *op) {
 // Symbols
 //===----------------------------------------------------------------------===//
 
-/// Whether `elements` numbers are whole blocks of at most int64 bytes.
-static bool isWholeBlocks(Encoding encoding, int64_t elements) {
-  return encodedSizeInBytes(encoding, elements).has_value();
+/// Whether `rows` rows of `columns` numbers, or `rows` numbers of a vector
+/// (`columns` is 0), are whole blocks of at most int64 bytes.
+static bool isWholeBlocks(Encoding encoding, int64_t rows, int64_t columns) {
+  if (columns == 0)
+    return !encodingFacts(encoding).isRow() &&
+           encodedSizeInBytes(encoding, rows).has_value();
+  return encodedSizeInBytes(encoding, rows, columns).has_value();
 }
 
 LogicalResult WeightOp::verify() {
@@ -90,7 +94,7 @@ LogicalResult WeightOp::verify() {
            << type;
   Encoding encoding = cast<EncodedType>(type.getElementType()).getEncoding();
   int64_t rowSize = isMatrix ? shape[1] : 1;
-  if (isMatrix && !isWholeBlocks(encoding, rowSize))
+  if (isMatrix && !isWholeBlocks(encoding, 1, rowSize))
     return emitOpError("weight_c2: a row of ")
            << rowSize << " numbers is no whole number of "
            << encodingFacts(encoding).name << " blocks of "
@@ -105,7 +109,7 @@ LogicalResult WeightOp::verify() {
     if (rows > rowsLeft)
       return emitOpError("weight_c3: the sources have more than the ")
              << shape[0] << " rows of the type";
-    if (!isWholeBlocks(encoding, rows * rowSize))
+    if (!isWholeBlocks(encoding, rows, isMatrix ? rowSize : 0))
       return emitOpError(isMatrix ? "weight_c4" : "weight_c2")
              << ": the source's " << rows * rowSize
              << " numbers are no whole number of "

@@ -62,8 +62,31 @@ protected:
 };
 
 TEST_F(EmbeddingTest, everyEncoding) {
-  for (const char *encoding : {"f32", "f16", "bf16", "q8_0", "q4_0", "q4_k",
-                               "q5_k", "q6_k", "q2_k", "q3_k", "iq2_xxs"})
+  for (const char *encoding : {"f32",
+                               "f16",
+                               "bf16",
+                               "q8_0",
+                               "q4_0",
+                               "q4_k",
+                               "q5_k",
+                               "q6_k",
+                               "q2_k",
+                               "q3_k",
+                               "iq2_xxs",
+                               "q4_1",
+                               "q5_1",
+                               "iq4_nl",
+                               "iq4_xs",
+                               "mxfp4",
+                               "i4_g64",
+                               "i4_g128",
+                               "i4_channel",
+                               "i4_g32_asym",
+                               "i4_g64_asym",
+                               "i4_g128_asym",
+                               "i4_channel_asym",
+                               "i8_channel",
+                               "i8_channel_asym"})
     check(makeRandomWeight(encoding, 50, 768, 1), {0, 49, 17, 17, 34, 3, 16},
           8);
 }

@@ -248,13 +248,14 @@ TEST_P(EncodedLinearTest, gemmOfOtherTargets) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Encodings, EncodedLinearTest,
-                         testing::Values("f32", "f16", "bf16", "q8_0", "q4_0",
-                                         "q4_k", "q5_k", "q6_k", "q2_k", "q3_k",
-                                         "iq2_xxs"),
-                         [](const auto &info) {
-                           return std::string(info.param);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Encodings, EncodedLinearTest,
+    testing::Values("f32", "f16", "bf16", "q8_0", "q4_0", "q4_k", "q5_k",
+                    "q6_k", "q2_k", "q3_k", "iq2_xxs", "q4_1", "q5_1", "iq4_nl",
+                    "iq4_xs", "mxfp4", "i4_g64", "i4_g128", "i4_channel",
+                    "i4_g32_asym", "i4_g64_asym", "i4_g128_asym",
+                    "i4_channel_asym", "i8_channel", "i8_channel_asym"),
+    [](const auto &info) { return std::string(info.param); });
 
 //===----------------------------------------------------------------------===//
 // Shapes, rows, neighbours

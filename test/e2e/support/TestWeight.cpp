@@ -105,26 +105,110 @@ TestWeight makeRandomDense(const std::string &encoding, int rows, int columns,
   });
 }
 
-/// q8_0 and q4_0: a half for 32 columns.
-TestWeight makeRandomLegacy(const std::string &encoding, int rows, int columns,
-                            Random &random) {
-  bool isNibbles = encoding == "q4_0";
-  TestWeight weight = emptyWeight(encoding, rows, columns);
+/// Codes with a scale, and perhaps an offset or a zero point, for some columns.
+struct GroupedFormat {
+  const char *encoding;
+  int bits;
+  int group;  // columns that share a scale; 0: a row
+  char scale; // 'h' f16, 'f' f32, 'e' 2^(byte - 128)
+  char extra; // 'o' offset, 'z' zero point, '-' none; as wide as the scale
+  double bias;
+  const int *codebook;
+};
+
+constexpr int kIq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                          1,    13,   25,  38,  53,  69,  89,  113};
+constexpr int kTwiceE2M1[16] = {0, 1,  2,  3,  4,  6,  8,  12,
+                                0, -1, -2, -3, -4, -6, -8, -12};
+
+constexpr GroupedFormat kGroupedFormats[] = {
+    {"q8_0", 8, 32, 'h', '-', 0, nullptr},
+    {"q4_0", 4, 32, 'h', '-', 8, nullptr},
+    {"q4_1", 4, 32, 'h', 'o', 0, nullptr},
+    {"q5_0", 8, 32, 'f', '-', 0, nullptr},
+    {"q5_1", 8, 32, 'f', 'o', 0, nullptr},
+    {"q2_k", 8, 16, 'f', 'o', 0, nullptr},
+    {"q3_k", 8, 16, 'f', '-', 0, nullptr},
+    {"iq2_xxs", 8, 32, 'f', '-', 0, nullptr},
+    {"iq4_nl", 4, 32, 'h', '-', 0, kIq4},
+    {"iq4_xs", 4, 32, 'f', '-', 0, kIq4},
+    {"mxfp4", 4, 32, 'e', '-', 0, kTwiceE2M1},
+    {"i4_g32", 4, 32, 'h', '-', 8, nullptr},
+    {"i4_g64", 4, 64, 'h', '-', 8, nullptr},
+    {"i4_g128", 4, 128, 'h', '-', 8, nullptr},
+    {"i4_channel", 4, 0, 'f', '-', 8, nullptr},
+    {"i4_g32_asym", 4, 32, 'h', 'z', 0, nullptr},
+    {"i4_g64_asym", 4, 64, 'h', 'z', 0, nullptr},
+    {"i4_g128_asym", 4, 128, 'h', 'z', 0, nullptr},
+    {"i4_channel_asym", 4, 0, 'f', 'z', 0, nullptr},
+    {"i8_channel", 8, 0, 'f', '-', 0, nullptr},
+    {"i8_channel_asym", 8, 0, 'f', 'z', 0, nullptr},
+};
+
+/// Puts a pseudo-random scale or offset into its plane and gives its value.
+double putRandomNumber(PlaneWriter &plane, int row, int column, char kind,
+                       Random &random) {
+  if (kind == 'h') {
+    Half half = makeHalf(random.next());
+    plane.putHalf(row, column, half.bits);
+    return half.value;
+  }
+  if (kind == 'e') {
+    int exponent = 118 + random.below(6);
+    plane.put(row, column, 0, 8 * (row % 4), static_cast<uint32_t>(exponent));
+    return std::ldexp(1.0, exponent - 128);
+  }
+  float value = static_cast<float>(random.below(1000) - 500) / 4096.0F;
+  plane.putFloat(row, column, value);
+  return value;
+}
+
+/// Whole numbers 0 … 15, of which f16 has the bits.
+double putZeroPoint(PlaneWriter &plane, int row, int column, char kind,
+                    Random &random) {
+  int zero = 1 + random.below(15), exponent = 0;
+  while (zero >> (exponent + 1) != 0)
+    ++exponent;
+  if (kind == 'h')
+    plane.putHalf(row, column,
+                  static_cast<uint16_t>((exponent + 15) << 10 |
+                                        (zero << (10 - exponent) & 1023)));
+  else
+    plane.putFloat(row, column, static_cast<float>(zero));
+  return zero;
+}
+
+int elementBytesOf(char kind) { return kind == 'h' ? 8 : kind == 'f' ? 16 : 4; }
+
+TestWeight makeRandomGrouped(const GroupedFormat &format, int rows, int columns,
+                             Random &random) {
+  TestWeight weight = emptyWeight(format.encoding, rows, columns);
+  bool isNibbles = format.bits == 4;
+  int group = format.group != 0 ? format.group : columns,
+      elementBytes = elementBytesOf(format.scale);
   PlaneWriter codes(rows, columns, isNibbles ? 8 : 4, 16),
-      scales(rows, columns, 32, 8);
+      scales(rows, columns, group, elementBytes),
+      extras(rows, columns, group, elementBytes);
   for (int row = 0; row < rows; ++row)
-    for (int group = 0; group < columns / 32; ++group) {
-      Half d = makeHalf(random.next());
-      scales.putHalf(row, group * 32, d.bits);
-      for (int k = group * 32; k < group * 32 + 32; ++k) {
+    for (int first = 0; first < columns; first += group) {
+      double scale = putRandomNumber(scales, row, first, format.scale, random),
+             offset = 0, zero = format.bias;
+      if (format.extra == 'o')
+        offset = putRandomNumber(extras, row, first, format.scale, random);
+      if (format.extra == 'z')
+        zero = putZeroPoint(extras, row, first, format.scale, random);
+      for (int k = first; k < first + group; ++k) {
         int code = isNibbles ? random.below(16) : random.below(256) - 128;
         isNibbles ? putNibble(codes, row, k, code)
                   : putByteCode(codes, row, k, code);
+        int number = format.codebook ? format.codebook[code] : code;
         weight.values[size_t(row) * columns + k] =
-            double(d.value) * (isNibbles ? code - 8 : code);
+            scale * (number - zero) + offset;
       }
     }
   weight.planes = {codes.take(), scales.take()};
+  if (format.extra != '-')
+    weight.planes.push_back(extras.take());
   return weight;
 }
 
@@ -191,34 +275,6 @@ TestWeight makeRandomQ6K(int rows, int columns, Random &random) {
   return weight;
 }
 
-/// The re-encodings: bytes with an f32 scale (and offset) for `groupColumns`.
-TestWeight makeRandomBytes(const std::string &encoding, int rows, int columns,
-                           int groupColumns, bool hasOffset, Random &random) {
-  TestWeight weight = emptyWeight(encoding, rows, columns);
-  PlaneWriter codes(rows, columns, 4, 16),
-      scales(rows, columns, groupColumns, 16),
-      offsets(rows, columns, groupColumns, 16);
-  for (int row = 0; row < rows; ++row)
-    for (int first = 0; first < columns; first += groupColumns) {
-      float scale = static_cast<float>(random.below(1000) - 500) / 4096.0F;
-      float offset = hasOffset
-                         ? static_cast<float>(random.below(1000) - 500) / 512.0F
-                         : 0.0F;
-      scales.putFloat(row, first, scale);
-      offsets.putFloat(row, first, offset);
-      for (int k = first; k < first + groupColumns; ++k) {
-        int code = random.below(100) - 50;
-        putByteCode(codes, row, k, code);
-        weight.values[size_t(row) * columns + k] =
-            double(scale) * code + offset;
-      }
-    }
-  weight.planes = {codes.take(), scales.take()};
-  if (hasOffset)
-    weight.planes.push_back(offsets.take());
-  return weight;
-}
-
 } // namespace
 
 TestWeight makeDenseWeight(const std::string &encoding, int rows, int columns,
@@ -269,19 +325,11 @@ TestWeight makeRandomWeight(const std::string &encoding, int rows, int columns,
   Random random(seed);
   if (encoding == "f32" || encoding == "f16" || encoding == "bf16")
     return makeRandomDense(encoding, rows, columns, random);
-  if (encoding == "q8_0" || encoding == "q4_0")
-    return makeRandomLegacy(encoding, rows, columns, random);
+  for (const GroupedFormat &format : kGroupedFormats)
+    if (encoding == format.encoding)
+      return makeRandomGrouped(format, rows, columns, random);
   if (encoding == "q6_k")
     return makeRandomQ6K(rows, columns, random);
-  if (encoding == "q2_k")
-    return makeRandomBytes(encoding, rows, columns, 16, /*hasOffset=*/true,
-                           random);
-  if (encoding == "q3_k")
-    return makeRandomBytes(encoding, rows, columns, 16, /*hasOffset=*/false,
-                           random);
-  if (encoding == "iq2_xxs")
-    return makeRandomBytes(encoding, rows, columns, 32, /*hasOffset=*/false,
-                           random);
   return makeRandomK45(encoding, rows, columns, random);
 }
 

@@ -36,6 +36,16 @@ TEST(WeightLayout, bitsPerWeight) {
   expectBits(WeightFormat::I8G16Offset, 12);
   expectBits(WeightFormat::I8G16, 10);
   expectBits(WeightFormat::I8G32, 9);
+  expectBits(WeightFormat::I8G32Offset, 10);
+  expectBits(WeightFormat::Q4_1, 5);
+  expectBits(WeightFormat::IQ4_NL, 4.5);
+  expectBits(WeightFormat::IQ4_XS, 5);
+  expectBits(WeightFormat::MXFP4, 4.25);
+  expectBits(WeightFormat::I4G64, 4.25);
+  expectBits(WeightFormat::I4G128, 4.125);
+  expectBits(WeightFormat::I4G32Zero, 5);
+  expectBits(WeightFormat::I4G64Zero, 4.5);
+  expectBits(WeightFormat::I4G128Zero, 4.25);
 }
 
 TEST(WeightLayout, planesFollowEachOther) {

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <random>
 
@@ -66,9 +67,43 @@ public:
     case Encoding::Q2_K:
       return real(1, 16, n, k) * code8(n, k) + real(2, 16, n, k);
     case Encoding::Q3_K:
+    case Encoding::IQ2_XS:
+    case Encoding::IQ2_S:
+    case Encoding::IQ1_M:
       return real(1, 16, n, k) * code8(n, k);
     case Encoding::IQ2_XXS:
+    case Encoding::Q5_0:
+    case Encoding::IQ3_XXS:
+    case Encoding::IQ3_S:
+    case Encoding::IQ1_S:
+    case Encoding::TQ1_0:
+    case Encoding::TQ2_0:
       return real(1, 32, n, k) * code8(n, k);
+    case Encoding::Q5_1:
+      return real(1, 32, n, k) * code8(n, k) + real(2, 32, n, k);
+    case Encoding::Q4_1:
+      return half(1, 8, 32, n, k) * code4(n, k) + half(2, 8, 32, n, k);
+    case Encoding::IQ4_NL:
+      return half(1, 8, 32, n, k) * kIq4[code4(n, k)];
+    case Encoding::IQ4_XS:
+      return real(1, 32, n, k) * kIq4[code4(n, k)];
+    case Encoding::MXFP4:
+      return std::ldexp(kE2M1[code4(n, k)],
+                        element(1, 4, 32, n, k)[n % 4] - 127);
+    case Encoding::I4_G32:
+    case Encoding::I4_G64:
+    case Encoding::I4_G128:
+    case Encoding::I4_CHANNEL:
+      return own(n, k, code4(n, k), 8);
+    case Encoding::I4_G32_ASYM:
+    case Encoding::I4_G64_ASYM:
+    case Encoding::I4_G128_ASYM:
+    case Encoding::I4_CHANNEL_ASYM:
+      return own(n, k, code4(n, k), ownNumber(2, n, k));
+    case Encoding::I8_CHANNEL:
+      return own(n, k, code8(n, k), 0);
+    case Encoding::I8_CHANNEL_ASYM:
+      return own(n, k, code8(n, k), ownNumber(2, n, k));
     }
     return 0;
   }
@@ -98,12 +133,80 @@ private:
     case Encoding::Q2_K:
       return {4.0, 16.0 / 16, 16.0 / 16};
     case Encoding::Q3_K:
+    case Encoding::IQ2_XS:
+    case Encoding::IQ2_S:
+    case Encoding::IQ1_M:
       return {4.0, 16.0 / 16};
     case Encoding::IQ2_XXS:
+    case Encoding::Q5_0:
+    case Encoding::IQ3_XXS:
+    case Encoding::IQ3_S:
+    case Encoding::IQ1_S:
+    case Encoding::TQ1_0:
+    case Encoding::TQ2_0:
       return {4.0, 16.0 / 32};
+    case Encoding::Q5_1:
+      return {4.0, 16.0 / 32, 16.0 / 32};
+    case Encoding::Q4_1:
+      return {2.0, 8.0 / 32, 8.0 / 32};
+    case Encoding::IQ4_NL:
+      return {2.0, 8.0 / 32};
+    case Encoding::IQ4_XS:
+      return {2.0, 16.0 / 32};
+    case Encoding::MXFP4:
+      return {2.0, 4.0 / 32};
+    default:
+      return ownPlaneBytes();
     }
-    return {};
   }
+
+  /// Columns of a scale of llmc's own encodings; 0 of others.
+  int64_t ownGroup() const {
+    switch (encoding) {
+    case Encoding::I4_G32:
+    case Encoding::I4_G32_ASYM:
+      return 32;
+    case Encoding::I4_G64:
+    case Encoding::I4_G64_ASYM:
+      return 64;
+    case Encoding::I4_G128:
+    case Encoding::I4_G128_ASYM:
+      return 128;
+    case Encoding::I4_CHANNEL:
+    case Encoding::I4_CHANNEL_ASYM:
+    case Encoding::I8_CHANNEL:
+    case Encoding::I8_CHANNEL_ASYM:
+      return columns;
+    default:
+      return 0;
+    }
+  }
+  bool isOwnChannel() const {
+    return std::string(llmc::graph::encodingFacts(encoding).name)
+               .find("CHANNEL") != std::string::npos;
+  }
+  std::vector<double> ownPlaneBytes() const {
+    bool isByte = encoding == Encoding::I8_CHANNEL ||
+                  encoding == Encoding::I8_CHANNEL_ASYM;
+    double numbers =
+        (isOwnChannel() ? 16.0 : 8.0) / static_cast<double>(ownGroup());
+    std::vector<double> planes = {isByte ? 4.0 : 2.0, numbers};
+    if (llmc::graph::isAsymmetric(encoding))
+      planes.push_back(numbers);
+    return planes;
+  }
+  float ownNumber(size_t plane, int64_t n, int64_t k) const {
+    return isOwnChannel() ? real(plane, columns, n, k)
+                          : half(plane, 8, ownGroup(), n, k);
+  }
+  float own(int64_t n, int64_t k, int q, double zero) const {
+    return static_cast<float>(ownNumber(1, n, k) * (q - zero));
+  }
+
+  static constexpr float kIq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                     1,    13,   25,  38,  53,  69,  89,  113};
+  static constexpr float kE2M1[16] = {0,  0.5F,  1,  1.5F,  2,  3,  4,  6,
+                                      -0, -0.5F, -1, -1.5F, -2, -3, -4, -6};
 
   /// Where a plane begins; past the last one: the end.
   int64_t planeOffset(size_t plane) const {
@@ -207,7 +310,7 @@ std::vector<uint8_t> randomRows(Encoding encoding, int64_t rows,
   const auto &facts = llmc::graph::encodingFacts(encoding);
   std::mt19937 random(static_cast<unsigned>(encoding) + 1);
   std::vector<uint8_t> bytes(
-      *llmc::graph::encodedSizeInBytes(encoding, rows * columns));
+      *llmc::graph::encodedSizeInBytes(encoding, rows, columns));
   for (uint8_t &byte : bytes)
     byte = static_cast<uint8_t>(random());
   // Offsets of the upper bytes of floating-point numbers within a block.
@@ -220,12 +323,47 @@ std::vector<uint8_t> randomRows(Encoding encoding, int64_t rows,
   case Encoding::BF16:
   case Encoding::Q8_0:
   case Encoding::Q4_0:
+  case Encoding::Q5_0:
+  case Encoding::IQ4_NL:
+  case Encoding::IQ4_XS:
+  case Encoding::IQ1_S:
   case Encoding::IQ2_XXS:
+  case Encoding::IQ2_XS:
+  case Encoding::IQ2_S:
+  case Encoding::IQ3_XXS:
+  case Encoding::IQ3_S:
+  case Encoding::I4_G32:
+  case Encoding::I4_G64:
+  case Encoding::I4_G128:
     exponents = {1};
     break;
   case Encoding::Q4_K:
   case Encoding::Q5_K:
+  case Encoding::Q4_1:
+  case Encoding::Q5_1:
+  case Encoding::I4_G32_ASYM:
+  case Encoding::I4_G64_ASYM:
+  case Encoding::I4_G128_ASYM:
     exponents = {1, 3};
+    break;
+  case Encoding::I4_CHANNEL:
+  case Encoding::I8_CHANNEL:
+    exponents = {3};
+    break;
+  case Encoding::I4_CHANNEL_ASYM:
+  case Encoding::I8_CHANNEL_ASYM:
+    exponents = {3, 7};
+    break;
+  case Encoding::IQ1_M: // the top nibble of d
+    exponents = {55};
+    break;
+  case Encoding::MXFP4: // a power of two is the whole scale
+    break;
+  case Encoding::TQ1_0:
+    exponents = {53};
+    break;
+  case Encoding::TQ2_0:
+    exponents = {65};
     break;
   case Encoding::Q6_K:
     exponents = {209};
@@ -237,7 +375,8 @@ std::vector<uint8_t> randomRows(Encoding encoding, int64_t rows,
     exponents = {109};
     break;
   }
-  for (size_t block = 0; block < bytes.size(); block += facts.blockBytes)
+  size_t step = facts.isRow() ? bytes.size() / rows : facts.blockBytes;
+  for (size_t block = 0; block < bytes.size(); block += step)
     for (int64_t at : exponents)
       bytes[block + at] = (bytes[block + at] & 0x87) | 0x38;
   return bytes;
@@ -250,8 +389,9 @@ TEST_P(PackEncodingTest, UnpacksToWhatTheFileEncodes) {
   const auto &facts = llmc::graph::encodingFacts(encoding);
   // 21 rows leave a ragged tile; 6 columns of plain numbers a ragged unit.
   const int64_t rows = 21, firstRows = 5;
-  const int64_t columns =
-      facts.blockElements == 1 ? 6 : 3 * facts.blockElements;
+  const int64_t columns = facts.isRow()              ? 96
+                          : facts.blockElements == 1 ? 6
+                                                     : 3 * facts.blockElements;
   std::vector<uint8_t> file = randomRows(encoding, rows, columns);
   int64_t rowBytes = *llmc::graph::encodedSizeInBytes(encoding, columns);
 
@@ -281,6 +421,8 @@ TEST_P(PackEncodingTest, UnpacksToWhatTheFileEncodes) {
 
 TEST_P(PackEncodingTest, VectorIsPlainFloats) {
   const Encoding encoding = GetParam();
+  if (llmc::graph::encodingFacts(encoding).isRow())
+    GTEST_SKIP() << "the encoding is one of matrices";
   // Two pieces, as of biases that were joined.
   const int64_t block = llmc::graph::encodingFacts(encoding).blockElements;
   const int64_t firstCount = 2 * block, count = 5 * block;

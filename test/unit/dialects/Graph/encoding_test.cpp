@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Weight encodings against numbers computed from the formats' definitions by an
-// independent numpy implementation.
+// independent numpy implementation; those of the IQ, MXFP4 and TQ formats come
+// from ggml's own dequantize_row functions.
 
 #include "dialects/Graph/Encoding.h"
 
 #include "gtest/gtest.h"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -43,11 +45,24 @@ void storeHalf(std::vector<uint8_t> &block, size_t offset, uint16_t bits) {
 
 constexpr uint16_t kHalf1 = 0x3c00, kHalf0p5 = 0x3800, kHalf0p25 = 0x3400;
 
-/// Some values of randomBlock with d = 0.5 and dmin = 0.25: y[0], y[n/2 + 1],
-/// y[n-1], the sum of (i + 1) y[i] and the sum of squares; all are exact.
+/// Makes the scale of a randomBlock that has it in another form 0.5 or 0.25.
+void setOddScale(Encoding encoding, std::vector<uint8_t> &block) {
+  if (encoding == Encoding::MXFP4)
+    block[0] = 126; // 2^(126 - 128), for codes that are halves
+  if (encoding == Encoding::IQ1_M)
+    for (int word = 0; word < 4; ++word) { // a nibble of 0x3800 each
+      uint8_t nibble = kHalf0p5 >> 4 * word & 15;
+      uint8_t &top = block[48 + 2 * word + 1];
+      top = static_cast<uint8_t>((top & 15) | nibble << 4);
+    }
+}
+
+/// Some values of randomBlock with d = 0.5 and dmin or m = 0.25: y[0],
+/// y[n/2 + 1], y[n-1], the sum of (i + 1) y[i] and the sum of squares; all are
+/// exact.
 struct Expected {
   Encoding encoding;
-  std::vector<size_t> halves; // offsets of d and dmin
+  std::vector<size_t> halves; // offsets of d and dmin (or m)
   double first, middle, last, weightedSum, sumOfSquares;
 };
 
@@ -60,6 +75,20 @@ const Expected kExpected[] = {
     {Encoding::Q2_K, {80, 82}, -1.0, 11.5, 16.75, 154039.5, 16647.0},
     {Encoding::Q3_K, {108}, -12.0, 39.0, -10.0, -49346.5, 120776.0},
     {Encoding::IQ2_XXS, {0}, 7.5, 2.6875, 3.5, 21548.1875, 61250.81640625},
+    {Encoding::Q4_1, {0, 2}, 0.25, 3.25, 1.25, 2011.0, 625.5},
+    {Encoding::Q5_0, {0}, 4.5, -8.0, -8.0, -1047.5, 739.5},
+    {Encoding::Q5_1, {0, 2}, 13.75, 11.75, 9.75, 5010.5, 3255.5},
+    {Encoding::IQ2_XS, {0}, -15.5, -11.5, -1.5625, -90832.625, 170430.85546875},
+    {Encoding::IQ2_S, {0}, -9.5, -1.5, 2.5, 31567.3125, 229009.42578125},
+    {Encoding::IQ3_XXS, {0}, -31.5, -115.5, 1.5, 24267.25, 1190726.3125},
+    {Encoding::IQ3_S, {0}, 22.5, -10.5, -37.5, 1934.0, 978136.0},
+    {Encoding::IQ1_S, {0}, 7.3125, 0.9375, -3.9375, -12509.5, 5628.3125},
+    {Encoding::IQ1_M, {}, -6.1875, 0.9375, 5.0625, -2162.0, 3625.9375},
+    {Encoding::IQ4_NL, {0}, -63.5, -24.5, -5.0, -7343.0, 41661.25},
+    {Encoding::IQ4_XS, {0}, -159.0, 138.0, -2.5, -563945.5, 19606335.75},
+    {Encoding::MXFP4, {}, -1.0, 1.5, 0.0, -171.75, 64.875},
+    {Encoding::TQ1_0, {52}, 0.5, -0.5, 0.5, -1208.5, 42.5},
+    {Encoding::TQ2_0, {64}, 1.0, 0.5, 1.0, 5247.0, 88.0},
 };
 
 TEST(EncodingTest, RandomBlocksDecodeToIndependentNumbers) {
@@ -67,7 +96,9 @@ TEST(EncodingTest, RandomBlocksDecodeToIndependentNumbers) {
     const auto &facts = llmc::graph::encodingFacts(expected.encoding);
     SCOPED_TRACE(facts.name);
     std::vector<uint8_t> block = randomBlock(facts);
-    storeHalf(block, expected.halves[0], kHalf0p5);
+    setOddScale(expected.encoding, block);
+    if (!expected.halves.empty())
+      storeHalf(block, expected.halves[0], kHalf0p5);
     if (expected.halves.size() > 1)
       storeHalf(block, expected.halves[1], kHalf0p25);
     std::vector<float> y =
@@ -116,6 +147,64 @@ TEST(EncodingTest, Q4KUnpacksSixBitScales) {
   EXPECT_EQ(std::accumulate(y.begin(), y.end(), 0.0f), 2208);
 }
 
+/// A row of an own encoding: its numbers of two or four bytes, then codes.
+std::vector<uint8_t> ownRow(bool isChannel, const std::vector<float> &numbers,
+                            const std::vector<uint16_t> &halves,
+                            const std::vector<uint8_t> &codes) {
+  std::vector<uint8_t> row;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, &numbers[i], 4);
+    if (!isChannel)
+      bits = halves[i];
+    for (int byte = 0; byte < (isChannel ? 4 : 2); ++byte)
+      row.push_back(static_cast<uint8_t>(bits >> 8 * byte));
+  }
+  row.insert(row.end(), codes.begin(), codes.end());
+  return row;
+}
+
+// Element 2i is the low nibble of byte i. d = 0.5, z = 3.5.
+TEST(EncodingTest, OwnFourBitEncodings) {
+  for (const auto &facts : llmc::graph::allEncodings()) {
+    if (facts.ggmlType != llmc::graph::kNoGgmlType || facts.rowCodeBits == 8)
+      continue;
+    SCOPED_TRACE(facts.name);
+    int64_t count = facts.isRow() ? 96 : facts.blockElements;
+    bool isAsymmetric = llmc::graph::isAsymmetric(facts.encoding);
+    std::vector<float> numbers = {0.5f};
+    if (isAsymmetric)
+      numbers.push_back(3.5f);
+    std::vector<uint8_t> codes;
+    for (int64_t i = 0; i < count / 2; ++i)
+      codes.push_back(static_cast<uint8_t>(i % 16 | (15 - i % 16) << 4));
+    std::vector<uint8_t> row =
+        ownRow(facts.isRow(), numbers, {kHalf0p5, 0x4300}, codes);
+    ASSERT_EQ(llmc::graph::encodedSizeInBytes(facts.encoding, count),
+              static_cast<int64_t>(row.size()));
+    std::vector<float> y = decode(facts.encoding, row, count);
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t byte = i / 2 % 16, q = i % 2 ? 15 - byte : byte;
+      EXPECT_EQ(y[i], 0.5 * (q - (isAsymmetric ? 3.5 : 8))) << i;
+    }
+  }
+}
+
+TEST(EncodingTest, OwnEightBitChannels) {
+  std::vector<uint8_t> codes;
+  for (int i = -128; i < 128; ++i)
+    codes.push_back(static_cast<uint8_t>(i));
+  const float d = 0.3f; // no half
+  std::vector<float> plain =
+      decode(Encoding::I8_CHANNEL, ownRow(true, {d}, {}, codes), 256);
+  std::vector<float> shifted =
+      decode(Encoding::I8_CHANNEL_ASYM, ownRow(true, {d, -3}, {}, codes), 256);
+  for (int i = 0; i < 256; ++i) {
+    EXPECT_EQ(plain[i], static_cast<float>(double(d) * (i - 128)));
+    EXPECT_EQ(shifted[i], static_cast<float>(double(d) * (i - 125)));
+  }
+}
+
 TEST(EncodingTest, HalvesOfEveryKind) {
   EXPECT_EQ(llmc::graph::halfToFloat(0x0001), 0x1p-24f); // least subnormal
   EXPECT_EQ(llmc::graph::halfToFloat(0x83ff), -1023 * 0x1p-24f);
@@ -145,18 +234,31 @@ TEST(EncodingTest, SizesAreCheckedNotWrapped) {
   EXPECT_EQ(encodedSizeInBytes(Encoding::Q4_0, 33), std::nullopt);
   EXPECT_EQ(encodedSizeInBytes(Encoding::F32, -4), std::nullopt);
   EXPECT_EQ(encodedSizeInBytes(Encoding::F32, int64_t(1) << 62), std::nullopt);
+  EXPECT_EQ(encodedSizeInBytes(Encoding::I4_CHANNEL, 3, 64), 3 * 36);
+  EXPECT_EQ(encodedSizeInBytes(Encoding::I8_CHANNEL_ASYM, 3, 64), 3 * 72);
+  EXPECT_EQ(encodedSizeInBytes(Encoding::I4_CHANNEL, 3, 63), std::nullopt);
+  EXPECT_EQ(encodedSizeInBytes(Encoding::I4_G64, 3, 96), std::nullopt);
+  EXPECT_EQ(encodedSizeInBytes(Encoding::I8_CHANNEL, 1, INT64_MAX / 2),
+            std::nullopt);
+  EXPECT_EQ(encodedSizeInBytes(Encoding::F32, INT64_MAX / 4, 2), std::nullopt);
+  EXPECT_EQ(encodedSizeInBytes(Encoding::Q8_0, -1, 32), std::nullopt);
 }
 
 TEST(EncodingTest, TypeNumbersAndNames) {
   using llmc::graph::ggmlTypeName;
   for (const auto &facts : llmc::graph::allEncodings()) {
+    if (facts.ggmlType == llmc::graph::kNoGgmlType)
+      continue;
     EXPECT_EQ(llmc::graph::encodingOfGgmlType(facts.ggmlType), facts.encoding);
     EXPECT_EQ(llmc::graph::encodingFacts(facts.encoding).name, facts.name);
     EXPECT_EQ(ggmlTypeName(facts.ggmlType), facts.name);
   }
-  EXPECT_EQ(llmc::graph::encodingOfGgmlType(39), std::nullopt);
+  EXPECT_EQ(llmc::graph::encodingOfGgmlType(4), std::nullopt);
+  EXPECT_EQ(llmc::graph::encodingOfGgmlType(~0u), std::nullopt);
   EXPECT_EQ(ggmlTypeName(39), "MXFP4");
   EXPECT_EQ(ggmlTypeName(20), "IQ4_NL");
+  EXPECT_EQ(llmc::graph::encodingOfName("i4_g64_asym"), Encoding::I4_G64_ASYM);
+  EXPECT_EQ(llmc::graph::encodingOfName("q4"), std::nullopt);
   EXPECT_EQ(ggmlTypeName(4), "Q4_2, removed");
   EXPECT_EQ(ggmlTypeName(200), "unknown");
 }
