@@ -258,8 +258,12 @@ void DecoderBuilder::declareWeight(const Weight &weight) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(module.lookupSymbol("forward"));
   auto encoded = graph::EncodedType::get(builder.getContext(), weight.encoding);
-  auto source = graph::SourceAttr::get(builder.getContext(), /*file=*/0,
-                                       weight.offsetInBytes, weight.shape[0]);
+  mlir::FloatAttr addend;
+  if (weight.addend != 0.0f)
+    addend = builder.getF32FloatAttr(weight.addend);
+  auto source = graph::SourceAttr::get(builder.getContext(), weight.file,
+                                       weight.offsetInBytes, weight.shape[0],
+                                       addend, /*packing=*/{});
   graph::WeightOp::create(
       builder, loc, builder.getStringAttr(weight.name),
       mlir::TypeAttr::get(RankedTensorType::get(weight.shape, encoded)),
@@ -275,7 +279,12 @@ void DecoderBuilder::declareState(StringRef name) {
 }
 
 void DecoderBuilder::setAttributes() {
-  module->setAttr("graph.files", builder.getStrArrayAttr({model.file}));
+  SmallVector<Attribute> files;
+  for (const std::string &file : model.files)
+    files.push_back(builder.getStringAttr(file));
+  for (const std::vector<float> &table : model.tables)
+    files.push_back(builder.getDenseF32ArrayAttr(table));
+  module->setAttr("graph.files", builder.getArrayAttr(files));
   module->setAttr("graph.architecture",
                   builder.getStringAttr(model.architecture));
   module->setAttr("graph.name", builder.getStringAttr(model.name));

@@ -23,8 +23,12 @@ struct Weight {
   std::string name;
   llvm::SmallVector<int64_t, 2> shape;
   graph::Encoding encoding;
-  /// From the start of the model file.
+  /// From the start of the file.
   int64_t offsetInBytes;
+  /// Number of the model's file, or of a table behind them.
+  int64_t file = 0;
+  /// Of every number of a vector.
+  float addend = 0.0f;
 };
 
 /// y = x weight^T (+ bias)
@@ -63,7 +67,10 @@ struct Rotary {
 enum class Activation { Silu, GeluTanh };
 
 struct DecoderModel {
-  std::string file;
+  std::vector<std::string> files;
+  /// Numbers that an importer computed; weights find them as F32 in file
+  /// number files.size(), files.size() + 1, …
+  std::vector<std::vector<float>> tables;
   std::string architecture;
   std::string name;
   int64_t hiddenSize, feedForwardSize, vocabularySize;

@@ -6,6 +6,7 @@
 
 #include "compiler/Import/DecoderBuilder.h"
 #include "compiler/Import/GGUF/GgufDecoder.h"
+#include "compiler/Import/HuggingFace/HfDecoder.h"
 #include "dialects/Graph/Graph.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/FileSystem.h"
@@ -25,6 +26,18 @@ importGguf(MLIRContext &context, StringRef path, const ImportOptions &options) {
   return buildDecoder(context, *model);
 }
 
+llvm::Expected<OwningOpRef<ModuleOp>>
+importFolder(MLIRContext &context, StringRef path,
+             const ImportOptions &options) {
+  auto folder = huggingface::ModelFolder::open(path);
+  if (!folder)
+    return folder.takeError();
+  auto model = huggingface::readDecoder(*folder, options);
+  if (!model)
+    return model.takeError();
+  return buildDecoder(context, *model);
+}
+
 } // namespace
 
 llvm::Expected<OwningOpRef<ModuleOp>>
@@ -32,14 +45,13 @@ importModel(MLIRContext &context, StringRef path,
             const ImportOptions &options) {
   context.loadDialect<graph::GraphDialect, mlir::func::FuncDialect>();
   if (llvm::sys::fs::is_directory(path))
-    return llvm::createStringError(
-        path + ": is a folder, supported are .gguf and .mlir files");
+    return importFolder(context, path, options);
   if (path.ends_with(".mlir"))
     return importMlirFile(context, path);
   if (path.ends_with(".onnx") || path.ends_with(".safetensors"))
     return llvm::createStringError(
         path + ": this format is not supported, supported are .gguf and .mlir "
-               "files");
+               "files and Hugging Face directories");
   return importGguf(context, path, options);
 }
 

@@ -24,8 +24,8 @@ struct ImportOptions {
   int64_t contextLength = 0;
 };
 
-/// Reads `path` (a GGUF file, or a .mlir file in the graph dialect) into a
-/// verified module of graph primitives as docs/architecture.md section 1
+/// Reads `path` (a GGUF file, a Hugging Face directory, or a .mlir file in the
+/// graph dialect) into a verified module of graph primitives as docs/architecture.md section 1
 /// describes. Loads the dialects it needs into `context`. An error's message
 /// names the file, the field or tensor, what was found and what is allowed.
 llvm::Expected<OwningOpRef<ModuleOp>>

@@ -173,7 +173,7 @@ llvm::Error DecoderReader::readArchitecture() {
   if (!architecture)
     return fail("metadata 'general.architecture' is '" + *name +
                 "', supported are " + supported);
-  model.file = file.path().str();
+  model.files = {file.path().str()};
   model.architecture = name->str();
   llvm::Expected<std::optional<StringRef>> title =
       file.findString("general.name");

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Hugging Face directories of decoders that are as small as can be: 2 layers,
+// hidden size 8, 2 heads of 4, 1 KV head, feed-forward 12, 16 tokens; all
+// weights are 1.
+
+#ifndef LLMC_TEST_UNIT_COMPILER_IMPORT_TOY_FOLDER_H
+#define LLMC_TEST_UNIT_COMPILER_IMPORT_TOY_FOLDER_H
+
+#include "test/unit/compiler/Import/safetensors_builder.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <utility>
+
+namespace llmc::test {
+
+/// A folder that vanishes with the object.
+class TemporaryDirectory {
+public:
+  TemporaryDirectory() {
+    llvm::sys::fs::createUniqueDirectory("llmc-folder", folder);
+  }
+  ~TemporaryDirectory() { llvm::sys::fs::remove_directories(folder); }
+  TemporaryDirectory(const TemporaryDirectory &) = delete;
+  TemporaryDirectory &operator=(const TemporaryDirectory &) = delete;
+
+  std::string path(const std::string &name = "") const {
+    llvm::SmallString<128> result = folder;
+    llvm::sys::path::append(result, name);
+    return result.str().str();
+  }
+  void write(const std::string &name, const std::string &bytes) const {
+    std::ofstream(path(name), std::ios::binary) << bytes;
+  }
+
+private:
+  llvm::SmallString<128> folder;
+};
+
+struct ToyFolder {
+  explicit ToyFolder(std::string modelType) : modelType(std::move(modelType)) {
+    config = {{"model_type", this->modelType},
+              {"num_hidden_layers", 2},
+              {"hidden_size", 8},
+              {"intermediate_size", 12},
+              {"vocab_size", 16},
+              {"num_attention_heads", 2},
+              {"num_key_value_heads", 1},
+              {"head_dim", 4},
+              {"max_position_embeddings", 64},
+              {"rms_norm_eps", 1e-5},
+              {"tie_word_embeddings", true}};
+    if (isGemma())
+      config["sliding_window"] = 16;
+  }
+
+  std::string modelType;
+  nlohmann::json config;
+  /// A tensor to leave out, and others to add.
+  std::string leftOut;
+  std::vector<std::pair<std::string, std::vector<int64_t>>> added;
+
+  /// Writes config.json and model.safetensors.
+  void write(const TemporaryDirectory &folder) const {
+    folder.write("config.json", config.dump());
+    SafetensorsBuilder builder;
+    for (const auto &[name, shape] : tensors())
+      if (name != leftOut)
+        builder.numbers(name, shape);
+    for (const auto &[name, shape] : added)
+      builder.numbers(name, shape);
+    folder.write("model.safetensors", builder.build());
+  }
+
+  std::vector<std::pair<std::string, std::vector<int64_t>>> tensors() const {
+    std::vector<std::pair<std::string, std::vector<int64_t>>> list = {
+        {"model.embed_tokens.weight", {16, 8}}, {"model.norm.weight", {8}}};
+    for (const char *layer : {"model.layers.0.", "model.layers.1."}) {
+      auto add = [&](const char *name, std::vector<int64_t> shape) {
+        list.push_back({layer + std::string(name), std::move(shape)});
+      };
+      add("input_layernorm.weight", {8});
+      add("self_attn.q_proj.weight", {8, 8});
+      add("self_attn.k_proj.weight", {4, 8});
+      add("self_attn.v_proj.weight", {4, 8});
+      add("self_attn.o_proj.weight", {8, 8});
+      add("post_attention_layernorm.weight", {8});
+      add("mlp.gate_proj.weight", {12, 8});
+      add("mlp.up_proj.weight", {12, 8});
+      add("mlp.down_proj.weight", {8, 12});
+      if (modelType == "qwen2") {
+        add("self_attn.q_proj.bias", {8});
+        add("self_attn.k_proj.bias", {4});
+        add("self_attn.v_proj.bias", {4});
+      }
+      if (isGemma()) {
+        add("pre_feedforward_layernorm.weight", {8});
+        add("post_feedforward_layernorm.weight", {8});
+      }
+      if (modelType == "qwen3" || modelType == "gemma3_text") {
+        add("self_attn.q_norm.weight", {4});
+        add("self_attn.k_norm.weight", {4});
+      }
+    }
+    return list;
+  }
+
+private:
+  bool isGemma() const { return modelType.rfind("gemma", 0) == 0; }
+};
+
+} // namespace llmc::test
+
+#endif // LLMC_TEST_UNIT_COMPILER_IMPORT_TOY_FOLDER_H
