@@ -9,6 +9,7 @@
 #include "runtime/format/Checksum.h"
 
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
 
 namespace llmc::driver {
 
@@ -41,10 +42,16 @@ static uint64_t numLayers(ModuleOp module) {
   return layers.size();
 }
 
-/// A hash of the graph as text, without the paths of its files.
+/// A hash of the graph as text, without the paths of its files; tables among
+/// them count.
 static uint64_t hashGraph(ModuleOp module) {
   OwningOpRef<ModuleOp> copy(module.clone());
-  (*copy)->removeAttr("graph.files");
+  if (auto files = module->getAttrOfType<ArrayAttr>("graph.files")) {
+    SmallVector<Attribute> tables;
+    llvm::copy_if(files, std::back_inserter(tables),
+                  [](Attribute file) { return !isa<StringAttr>(file); });
+    (*copy)->setAttr("graph.files", ArrayAttr::get(copy->getContext(), tables));
+  }
   std::string text;
   llvm::raw_string_ostream stream(text);
   copy->print(stream);
@@ -52,7 +59,7 @@ static uint64_t hashGraph(ModuleOp module) {
 }
 
 static Status readTokenizer(StringRef inputPath, format::Manifest &manifest) {
-  if (inputPath.ends_with(".mlir"))
+  if (inputPath.ends_with(".mlir") || llvm::sys::fs::is_directory(inputPath))
     return okStatus();
   auto file = gguf::GgufFile::open(inputPath);
   if (!file)

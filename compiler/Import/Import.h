@@ -25,9 +25,10 @@ struct ImportOptions {
 };
 
 /// Reads `path` (a GGUF file, a Hugging Face directory, or a .mlir file in the
-/// graph dialect) into a verified module of graph primitives as docs/architecture.md section 1
-/// describes. Loads the dialects it needs into `context`. An error's message
-/// names the file, the field or tensor, what was found and what is allowed.
+/// graph dialect) into a verified module of graph primitives as
+/// docs/architecture.md section 1 describes. Loads the dialects it needs into
+/// `context`. An error's message names the file, the field or tensor, what was
+/// found and what is allowed.
 llvm::Expected<OwningOpRef<ModuleOp>>
 importModel(MLIRContext &context, StringRef path,
             const ImportOptions &options = {});

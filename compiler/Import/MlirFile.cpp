@@ -35,9 +35,14 @@ llvm::Error resolveFiles(ModuleOp module, StringRef path) {
   Builder builder(module.getContext());
   for (Attribute file : files) {
     auto name = dyn_cast<StringAttr>(file);
+    if (isa<mlir::DenseF32ArrayAttr>(file)) {
+      resolved.push_back(file);
+      continue;
+    }
     if (!name)
-      return llvm::createStringError(
-          path + ": graph.files holds something else than strings");
+      return llvm::createStringError(path +
+                                     ": graph.files holds something else than "
+                                     "strings and arrays of f32");
     SmallString<256> full(name.getValue());
     if (llvm::sys::path::is_relative(full)) {
       full = llvm::sys::path::parent_path(path);

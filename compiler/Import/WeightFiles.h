@@ -6,6 +6,7 @@
 #define LLMC_COMPILER_IMPORT_WEIGHTFILES_H
 
 #include "dialects/Graph/Graph.h"
+#include "dialects/Graph/Packing.h"
 #include "dialects/Support/LLVM.h"
 
 #include "llvm/Support/Error.h"
@@ -17,24 +18,40 @@
 
 namespace llmc::importer {
 
-/// Maps the files that `graph.files` names; pages are read when touched.
-/// Movable; spans that it gave stay valid as long as it lives.
+/// Maps the files that `graph.files` names; pages are read when touched. An
+/// entry that is an array of f32 stands for a file of these numbers.
+/// Movable; sources that it gave stay valid as long as it lives.
 class WeightFiles {
 public:
-  /// Opens every file and checks that all weights of the module lie inside.
-  /// An error names the file, the weight, what was found and what is allowed.
+  /// Opens every file. An error names the file.
+  static llvm::Expected<WeightFiles> open(ArrayAttr names);
+
+  /// Opens the files of a module, and checks all its weights.
   static llvm::Expected<WeightFiles> open(ModuleOp module);
 
-  /// The encoded bytes of a checked weight, one span per source, first rows
-  /// first.
-  SmallVector<ArrayRef<uint8_t>> pieces(graph::WeightOp weight) const;
+  /// Checks that a weight's sources can be read and lie inside their files. An
+  /// error names the file, the weight, what was found and what is allowed.
+  llvm::Error check(graph::WeightOp weight) const;
 
-  /// Decodes row `row` of a weight [rows, size], or all of a weight [size] for
-  /// row 0, into `result`, which has room for `size` numbers.
+  /// The sources of a checked weight, first rows first.
+  std::vector<graph::RowSource> sources(graph::WeightOp weight) const;
+
+  /// Decodes row `row` of a checked weight [rows, size], or all of a weight
+  /// [size] for row 0, into `result`, which has room for `size` numbers.
   void decodeRow(graph::WeightOp weight, int64_t row, float *result) const;
 
+  /// Tells the system that these bytes of a file are not needed any more.
+  void release(ArrayRef<uint8_t> bytes) const;
+
 private:
-  llvm::Error check(graph::WeightOp weight) const;
+  llvm::Error checkPacked(graph::WeightOp weight,
+                          graph::SourceAttr source) const;
+  llvm::Error checkInside(graph::WeightOp weight, int64_t file, int64_t offset,
+                          int64_t size, StringRef part) const;
+  const uint8_t *bytesAt(int64_t file, int64_t offset) const {
+    return reinterpret_cast<const uint8_t *>(files[file]->getBufferStart()) +
+           offset;
+  }
 
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> files;
 };

@@ -6,6 +6,7 @@
 #include "compiler/Serialization/ModuleWriter.h"
 
 #include "compiler/Serialization/OutputFile.h"
+#include "compiler/Serialization/PackWeight.h"
 #include "compiler/Serialization/ProgramEncoder.h"
 #include "compiler/Serialization/WeightTable.h"
 #include "runtime/format/Checksum.h"

@@ -336,19 +336,33 @@ void packColumns(Encoding encoding, const RowCursor &cursor, int64_t column,
 } // namespace
 
 WeightPacker::WeightPacker(Encoding encoding, const WeightLayout &layout,
-                           const std::vector<WeightRows> &sources)
-    : encoding(encoding), layout(layout), sources(sources) {
-  if (layout.name == "vector")
-    return;
-  int64_t rowBytes = *graph::encodedSizeInBytes(encoding, layout.columns);
-  for (const WeightRows &source : sources)
-    for (int64_t row = 0; row < source.rows; ++row)
-      rows.push_back(source.bytes + row * rowBytes);
-  assert(static_cast<int64_t>(rows.size()) == layout.rows);
-}
+                           const std::vector<graph::RowSource> &sources)
+    : encoding(encoding), layout(layout), sources(sources) {}
 
 int64_t WeightPacker::numTiles() const {
   return layout.name == "vector" ? 1 : layout.paddedRows / codegen::kTileRows;
+}
+
+/// The first byte of each row; rows of packed sources lie in `scratch`.
+std::vector<const uint8_t *>
+WeightPacker::rowsOfTile(int64_t tile, std::vector<uint8_t> &scratch) const {
+  const int64_t first = tile * codegen::kTileRows,
+                end = std::min(first + codegen::kTileRows, layout.rows),
+                rowBytes = *graph::encodedSizeInBytes(encoding, layout.columns);
+  std::vector<const uint8_t *> rows;
+  int64_t sourceFirst = 0;
+  for (const graph::RowSource &source : sources) {
+    if (source.packing)
+      scratch.resize(codegen::kTileRows * rowBytes);
+    for (int64_t row = std::max(first, sourceFirst);
+         row < std::min(end, sourceFirst + source.rows); ++row)
+      rows.push_back(graph::encodedRow(
+          source, encoding, layout.columns, row - sourceFirst,
+          source.packing ? &scratch[(row - first) * rowBytes] : nullptr));
+    sourceFirst += source.rows;
+  }
+  assert(static_cast<int64_t>(rows.size()) == end - first);
+  return rows;
 }
 
 void WeightPacker::packTile(int64_t tile, uint8_t *packed) const {
@@ -357,22 +371,23 @@ void WeightPacker::packTile(int64_t tile, uint8_t *packed) const {
   constexpr int64_t kRun = 256;
   const graph::EncodingFacts &facts = graph::encodingFacts(encoding);
   const int64_t step = facts.blockElements <= 1 ? kRun : facts.blockElements;
-  const int64_t firstRow = tile * codegen::kTileRows;
-  const int64_t numRows = std::min(codegen::kTileRows, layout.rows - firstRow);
+  std::vector<uint8_t> scratch;
+  const std::vector<const uint8_t *> rows = rowsOfTile(tile, scratch);
   for (int64_t column = 0; column < layout.columns; column += step) {
     int64_t offset =
         facts.isRow() ? 0 : column / facts.blockElements * facts.blockBytes;
     int64_t count = std::min(step, layout.columns - column);
-    for (int64_t row = 0; row < numRows; ++row)
-      packColumns(encoding, RowCursor(layout, packed, tile, row), column,
-                  rows[firstRow + row] + offset, count);
+    for (size_t row = 0; row < rows.size(); ++row)
+      packColumns(encoding,
+                  RowCursor(layout, packed, tile, static_cast<int64_t>(row)),
+                  column, rows[row] + offset, count);
   }
 }
 
 void WeightPacker::packVector(uint8_t *packed) const {
-  for (const WeightRows &source : sources) {
+  for (const graph::RowSource &source : sources) {
     std::vector<float> values(source.rows);
-    graph::dequantizeRow(encoding, source.bytes, source.rows, values.data());
+    graph::decodeVector(source, encoding, values.data());
     std::memcpy(packed, values.data(), values.size() * sizeof(float));
     packed += values.size() * sizeof(float);
   }

@@ -6,19 +6,12 @@
 #define LLMC_COMPILER_SERIALIZATION_PACKWEIGHT_H
 
 #include "codegen/Lowering/WeightLayout.h"
-#include "dialects/Graph/Encoding.h"
+#include "dialects/Graph/Packing.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace llmc::serialization {
-
-/// Some rows of a weight as a model file holds them, one after another; numbers
-/// of a `vector`.
-struct WeightRows {
-  const uint8_t *bytes;
-  int64_t rows;
-};
 
 /// Packs one weight. Rows of several sources follow one another.
 class WeightPacker {
@@ -27,7 +20,7 @@ public:
   /// for a `vector` |layout|.columns numbers; they are in |encoding| and stay
   /// valid meanwhile. The layout's format is the one |encoding| is packed as.
   WeightPacker(graph::Encoding encoding, const codegen::WeightLayout &layout,
-               const std::vector<WeightRows> &sources);
+               const std::vector<graph::RowSource> &sources);
 
   /// Tiles of 16 rows; 1 for a `vector`.
   int64_t numTiles() const;
@@ -39,11 +32,12 @@ public:
 private:
   void packVector(uint8_t *packed) const;
   void packTile(int64_t tile, uint8_t *packed) const;
+  std::vector<const uint8_t *> rowsOfTile(int64_t tile,
+                                          std::vector<uint8_t> &scratch) const;
 
   graph::Encoding encoding;
   const codegen::WeightLayout &layout;
-  std::vector<WeightRows> sources;
-  std::vector<const uint8_t *> rows; // first byte of each row of a tile16
+  std::vector<graph::RowSource> sources;
 };
 
 } // namespace llmc::serialization

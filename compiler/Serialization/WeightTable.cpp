@@ -9,10 +9,6 @@
 #include "dialects/Program/Program.h"
 
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/MathExtras.h"
-
-#include <sys/mman.h>
-#include <unistd.h>
 
 namespace llmc::serialization {
 
@@ -30,18 +26,27 @@ static llvm::StringSet<> usedWeights(ModuleOp module) {
   return names;
 }
 
-/// Bytes of rows, or of single numbers of a vector; nothing when they are no
-/// whole blocks.
-static std::optional<int64_t> sizeOfRows(const StoredWeight &weight,
-                                         int64_t rows) {
+/// Bytes in the file of a source's rows, or numbers of a vector; of a packed
+/// source its codes.
+static int64_t bytesOf(const StoredWeight &weight,
+                       const graph::RowSource &source) {
   if (weight.layout.name == "vector")
-    return graph::encodedSizeInBytes(weight.encoding, rows);
-  return graph::encodedSizeInBytes(weight.encoding, rows,
-                                   weight.layout.columns);
+    return *graph::encodedSizeInBytes(weight.encoding, source.rows);
+  if (source.packing)
+    return graph::packedSizes(source.packing->form, source.packing->encoding,
+                              source.packing->group, source.rows,
+                              weight.layout.columns)
+        ->codes;
+  return *graph::encodedSizeInBytes(weight.encoding, source.rows,
+                                    weight.layout.columns);
 }
 
-static int64_t bytesOfRows(const StoredWeight &weight, int64_t rows) {
-  return *sizeOfRows(weight, rows);
+/// Whether two sources give the same rows. Packed ones are not compared.
+static bool haveEqualRows(const StoredWeight &weight, const graph::RowSource &x,
+                          const graph::RowSource &y) {
+  return x.rows == y.rows && x.addend == y.addend && !x.packing && !y.packing &&
+         (x.bytes == y.bytes ||
+          std::memcmp(x.bytes, y.bytes, bytesOf(weight, x)) == 0);
 }
 
 /// Whether two weights of one type have the same bytes. Stops at the first
@@ -52,9 +57,7 @@ static bool haveEqualBytes(const StoredWeight &a, const StoredWeight &b) {
       a.sources.size() != b.sources.size())
     return false;
   for (auto [x, y] : llvm::zip_equal(a.sources, b.sources))
-    if (x.rows != y.rows ||
-        (x.bytes != y.bytes &&
-         std::memcmp(x.bytes, y.bytes, bytesOfRows(a, x.rows)) != 0))
+    if (!haveEqualRows(a, x, y))
       return false;
   return true;
 }
@@ -77,23 +80,16 @@ llvm::Expected<WeightTable> WeightTable::build(ArrayRef<ModuleOp> modules) {
 }
 
 llvm::Error WeightTable::mapFiles(ModuleOp module) {
-  std::vector<std::string> paths;
-  if (auto attribute = module->getAttrOfType<ArrayAttr>("graph.files"))
-    for (auto path : attribute.getAsRange<StringAttr>())
-      paths.push_back(path.str());
-  if (paths == filePaths)
+  auto names = module->getAttrOfType<ArrayAttr>("graph.files");
+  if (names == fileNames)
     return llvm::Error::success();
-  if (!filePaths.empty())
+  if (fileNames)
     return makeError("the targets' programs come from different model files");
-  for (const std::string &path : paths) {
-    auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                              /*RequiresNullTerminator=*/false);
-    if (!buffer)
-      return makeError("cannot read '" + path +
-                       "': " + buffer.getError().message());
-    files.push_back(std::move(*buffer));
-  }
-  filePaths = std::move(paths);
+  auto opened = importer::WeightFiles::open(names);
+  if (!opened)
+    return opened.takeError();
+  files = std::move(*opened);
+  fileNames = names;
   return llvm::Error::success();
 }
 
@@ -112,48 +108,16 @@ llvm::Error WeightTable::add(graph::WeightOp weight) {
   if (!layout)
     return makeError("weight '" + name + "' has a shape without a layout");
   auto encoding = cast<graph::EncodedType>(type.getElementType()).getEncoding();
-  StoredWeight entry{name, encoding, *layout, {}};
-
   int64_t rows = 0;
-  for (auto source : weight.getSources().getAsRange<graph::SourceAttr>()) {
-    auto piece = locate(entry, source);
-    if (!piece)
-      return piece.takeError();
-    entry.sources.push_back(*piece);
-    rows += piece->rows;
-  }
+  for (auto source : weight.getSources().getAsRange<graph::SourceAttr>())
+    rows += source.getRows();
   if (rows != type.getDimSize(0))
     return makeError("weight '" + name + "' has " + Twine(type.getDimSize(0)) +
                      " rows, its sources have " + Twine(rows));
-  indices[name] = findOrStore(std::move(entry));
+  if (llvm::Error error = files.check(weight))
+    return error;
+  indices[name] = findOrStore({name, encoding, *layout, files.sources(weight)});
   return llvm::Error::success();
-}
-
-llvm::Expected<WeightRows> WeightTable::locate(const StoredWeight &weight,
-                                               graph::SourceAttr source) const {
-  int64_t mostRows = weight.layout.name == "vector" ? weight.layout.columns
-                                                    : weight.layout.rows;
-  auto bytes = source.getRows() > 0 && source.getRows() <= mostRows
-                   ? sizeOfRows(weight, source.getRows())
-                   : std::nullopt;
-  if (!bytes || source.getFile() < 0 ||
-      source.getFile() >= static_cast<int64_t>(files.size()))
-    return makeError("weight '" + weight.name + "' has a source of " +
-                     Twine(source.getRows()) + " rows in file " +
-                     Twine(source.getFile()) + "; the weight has " +
-                     Twine(mostRows) + " rows and there are " +
-                     Twine(files.size()) + " files");
-  const llvm::MemoryBuffer &file = *files[source.getFile()];
-  auto fileSize = static_cast<int64_t>(file.getBufferSize());
-  if (source.getOffset() < 0 || *bytes > fileSize ||
-      source.getOffset() > fileSize - *bytes)
-    return makeError(filePaths[source.getFile()] + ": weight '" + weight.name +
-                     "' has " + Twine(*bytes) + " bytes at " +
-                     Twine(source.getOffset()) + ", but the file has " +
-                     Twine(fileSize));
-  return WeightRows{reinterpret_cast<const uint8_t *>(file.getBufferStart()) +
-                        source.getOffset(),
-                    source.getRows()};
 }
 
 size_t WeightTable::findOrStore(StoredWeight weight) {
@@ -165,23 +129,8 @@ size_t WeightTable::findOrStore(StoredWeight weight) {
 }
 
 void WeightTable::releaseSources(const StoredWeight &weight) const {
-  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  for (const WeightRows &source : weight.sources)
-    for (const auto &file : files) {
-      const auto *start =
-          reinterpret_cast<const uint8_t *>(file->getBufferStart());
-      // Small files are read, not mapped: their memory must not be dropped.
-      if (file->getBufferKind() != llvm::MemoryBuffer::MemoryBuffer_MMap ||
-          source.bytes < start || source.bytes >= start + file->getBufferSize())
-        continue;
-      auto begin =
-          llvm::alignTo(reinterpret_cast<uintptr_t>(source.bytes), page);
-      auto end = llvm::alignDown(reinterpret_cast<uintptr_t>(source.bytes) +
-                                     bytesOfRows(weight, source.rows),
-                                 page);
-      if (begin < end)
-        ::madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
-    }
+  for (const graph::RowSource &source : weight.sources)
+    files.release({source.bytes, size_t(bytesOf(weight, source))});
 }
 
 } // namespace llmc::serialization

@@ -7,16 +7,14 @@
 #define LLMC_COMPILER_SERIALIZATION_WEIGHTTABLE_H
 
 #include "codegen/Lowering/WeightLayout.h"
-#include "compiler/Serialization/PackWeight.h"
+#include "compiler/Import/WeightFiles.h"
 #include "dialects/Graph/Graph.h"
 #include "dialects/Support/LLVM.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
-#include "llvm/Support/MemoryBuffer.h"
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,7 +25,7 @@ struct StoredWeight {
   std::string name;
   graph::Encoding encoding;
   codegen::WeightLayout layout;
-  std::vector<WeightRows> sources;
+  std::vector<graph::RowSource> sources;
 };
 
 class WeightTable {
@@ -51,12 +49,10 @@ public:
 private:
   llvm::Error mapFiles(ModuleOp module);
   llvm::Error add(graph::WeightOp weight);
-  llvm::Expected<WeightRows> locate(const StoredWeight &weight,
-                                    graph::SourceAttr source) const;
   size_t findOrStore(StoredWeight weight);
 
-  std::vector<std::unique_ptr<llvm::MemoryBuffer>> files;
-  std::vector<std::string> filePaths;
+  importer::WeightFiles files;
+  ArrayAttr fileNames; // null: none mapped
   std::vector<StoredWeight> stored;
   llvm::StringMap<size_t> indices;
   llvm::StringMap<graph::WeightOp> ops; // what a name stands for

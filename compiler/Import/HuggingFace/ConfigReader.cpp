@@ -98,6 +98,23 @@ llvm::Error ConfigReader::readTexts(const char *field,
   return llvm::Error::success();
 }
 
+bool ConfigReader::isNumber(const char *field, int64_t number) const {
+  const json *value = find(field);
+  return value && value->is_number_integer() && *value == number;
+}
+
+bool ConfigReader::isEmpty(const char *field) const {
+  const json *value = find(field);
+  return value && value->is_structured() && value->empty();
+}
+
+std::vector<std::string> ConfigReader::fields() const {
+  std::vector<std::string> names;
+  for (const auto &[name, value] : object->items())
+    names.push_back(name);
+  return names;
+}
+
 llvm::Expected<std::optional<ConfigReader>>
 ConfigReader::findObject(const char *field) const {
   const json *value = find(field);

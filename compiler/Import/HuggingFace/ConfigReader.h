@@ -48,6 +48,13 @@ public:
   llvm::Expected<std::optional<ConfigReader>>
   findObject(const char *field) const;
 
+  /// Whether a field is this number.
+  bool isNumber(const char *field, int64_t number) const;
+  /// Whether a field is an array or object without elements.
+  bool isEmpty(const char *field) const;
+  /// The names of all fields.
+  std::vector<std::string> fields() const;
+
   /// "FILE: field 'F' is FOUND, allowed ALLOWED".
   llvm::Error refuse(const char *field, const Twine &allowed) const;
 

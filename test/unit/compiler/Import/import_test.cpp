@@ -144,7 +144,8 @@ TEST_F(ImportTest, MlirErrorsNameTheLine) {
 }
 
 TEST_F(ImportTest, RefusesWhatIsNoModel) {
-  EXPECT_THAT(refusal(folder.str().str()), HasSubstr("is a folder without config.json"));
+  EXPECT_THAT(refusal(folder.str().str()),
+              HasSubstr("is a folder without config.json"));
   EXPECT_THAT(refusal(write("a.onnx", "x")), HasSubstr("not supported"));
   EXPECT_THAT(refusal(write("a.txt", "hello")),
               HasSubstr("'hell', allowed is 'GGUF'"));

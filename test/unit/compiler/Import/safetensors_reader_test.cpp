@@ -6,6 +6,8 @@
 #include "compiler/Import/HuggingFace/SafetensorsReader.h"
 #include "test/unit/compiler/Import/safetensors_builder.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -50,36 +50,53 @@ std::vector<int32_t> readGreedy(const std::string &name) {
   return tokens;
 }
 
-/// Writes the f16 model with the script beside the golden numbers; "" when
-/// Python or numpy is missing.
-std::string makeHalfModel(const std::string &preset) {
-  auto python = llvm::sys::findProgramByName(LLMC_PYTHON);
+/// A folder for models; removed with all that is in it.
+class ModelFolder {
+public:
+  ModelFolder() { llvm::sys::fs::createUniqueDirectory("llmc-golden", path); }
+  ~ModelFolder() { llvm::sys::fs::remove_directories(path); }
+  std::string file(const std::string &name) const {
+    return (path + "/" + name).str();
+  }
+
+private:
   llvm::SmallString<128> path;
-  llvm::sys::fs::createTemporaryFile(preset, "gguf", path);
-  std::string script = kFolder + "/synth_gguf.py";
-  if (!python ||
-      llvm::sys::ExecuteAndWait(
-          *python, {*python, script, preset, path, "--type", "f16"},
-          std::nullopt,
-          {std::nullopt, llvm::StringRef(""), llvm::StringRef("")}) != 0)
-    return "";
-  return path.str().str();
+};
+
+/// Runs a script beside the golden numbers; false when Python or numpy is
+/// missing.
+bool runScript(const std::string &name, const std::vector<std::string> &rest) {
+  auto python = llvm::sys::findProgramByName(LLMC_PYTHON);
+  std::string script = kFolder + "/" + name;
+  if (!python)
+    return false;
+  std::vector<llvm::StringRef> command = {*python, script};
+  command.insert(command.end(), rest.begin(), rest.end());
+  return llvm::sys::ExecuteAndWait(
+             *python, command, std::nullopt,
+             {std::nullopt, llvm::StringRef(""), llvm::StringRef("")}) == 0;
 }
 
-class GoldenTest : public testing::TestWithParam<const char *> {};
+/// The GGUF file of a golden model, f16 ones made in `folder`; "" when that
+/// can't be done.
+std::string findModel(const std::string &name, const ModelFolder &folder) {
+  if (!llvm::StringRef(name).ends_with("-f16"))
+    return kFolder + "/" + name + ".gguf";
+  std::string path = folder.file(name + ".gguf");
+  std::string preset = name.substr(0, name.size() - 4);
+  return runScript("synth_gguf.py", {preset, path, "--type", "f16"}) ? path
+                                                                     : "";
+}
 
-TEST_P(GoldenTest, PrefillAndDecodeAgree) {
-  std::string name = GetParam();
-  std::string path = kFolder + "/" + name + ".gguf";
-  bool isHalf = llvm::StringRef(name).ends_with("-f16");
-  if (isHalf)
-    path = makeHalfModel(llvm::StringRef(name).drop_back(4).str());
-  if (path.empty())
-    GTEST_SKIP() << "no Python with numpy to make the f16 model";
-
+/// Logits of the golden tokens: the first 48 at once, the others one by one.
+std::vector<double> computeLogits(const std::string &path,
+                                  const std::string &name) {
   mlir::MLIRContext context;
   auto module = llmc::importer::importModel(context, path);
-  ASSERT_TRUE(bool(module)) << llvm::toString(module.takeError());
+  if (!module) {
+    ADD_FAILURE() << llvm::toString(module.takeError());
+    return {};
+  }
   auto evaluator = llvm::cantFail(Evaluator::create(**module));
   std::vector<double> logits;
   auto step = [&](const std::vector<int32_t> &tokens, int32_t position) {
@@ -96,7 +113,11 @@ TEST_P(GoldenTest, PrefillAndDecodeAgree) {
   auto position = static_cast<int32_t>(tokens.size());
   for (int32_t token : readGreedy(name))
     step({token}, position++);
+  return logits;
+}
 
+void expectGoldenLogits(const std::string &path, const std::string &name) {
+  std::vector<double> logits = computeLogits(path, name);
   std::vector<float> golden = readFloats(kFolder + "/" + name + ".f32");
   ASSERT_EQ(logits.size(), golden.size());
   double most = 0, difference = 0;
@@ -104,11 +125,42 @@ TEST_P(GoldenTest, PrefillAndDecodeAgree) {
     most = std::max<double>(most, std::abs(golden[i]));
     difference = std::max(difference, std::abs(logits[i] - golden[i]));
   }
-  RecordProperty("relative_difference", std::to_string(difference / most));
+  testing::Test::RecordProperty("relative_difference",
+                                std::to_string(difference / most));
   EXPECT_LE(difference, kTolerance * most);
-  if (isHalf)
-    llvm::sys::fs::remove(path);
 }
+
+class GoldenTest : public testing::TestWithParam<const char *> {};
+
+TEST_P(GoldenTest, PrefillAndDecodeAgree) {
+  ModelFolder folder;
+  std::string path = findModel(GetParam(), folder);
+  if (path.empty())
+    GTEST_SKIP() << "no Python with numpy to make the f16 model";
+  expectGoldenLogits(path, GetParam());
+}
+
+/// The same numbers as a Hugging Face directory.
+class GoldenDirectoryTest : public testing::TestWithParam<const char *> {};
+
+TEST_P(GoldenDirectoryTest, AgreesLikeTheGgufFile_B11_B13) {
+  ModelFolder folder;
+  std::string path = findModel(GetParam(), folder);
+  if (path.empty() ||
+      !runScript("gguf_to_hf.py", {path, folder.file("hf"), "--shards", "3"}))
+    GTEST_SKIP() << "no Python with numpy to make the model";
+  expectGoldenLogits(folder.file("hf"), GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, GoldenDirectoryTest,
+                         testing::Values("tiny-llama-f16", "tiny-qwen2-f16",
+                                         "tiny-qwen3-f16", "tiny-gemma2-f16",
+                                         "tiny-gemma3-f16"),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 INSTANTIATE_TEST_SUITE_P(
     Models, GoldenTest,

@@ -304,8 +304,9 @@ TEST_F(ModuleWriterTest, StatesThatExceedAnAllocationGetSeveralBuffers) {
 TEST_F(ModuleWriterTest, ShortModelFileIsRefusedWithoutOutput) {
   auto module = program(/*maxAllocation=*/1 << 30, /*lastOffset=*/132);
   EXPECT_EQ(write({{*module, target("one")}}),
-            modelPath() + ": weight 'other' has 128 bytes at 132, but the file "
-                          "has 256");
+            modelPath() + ": weight 'other' has 128 bytes at offset 132, but "
+                          "the file has 256 bytes: it is truncated or not the "
+                          "file that was imported");
   EXPECT_EQ(numFiles(), 1u);
 }
 

@@ -17,7 +17,6 @@ using llmc::codegen::WeightLayout;
 using llmc::graph::Encoding;
 using llmc::graph::halfToFloat;
 using llmc::serialization::WeightPacker;
-using llmc::serialization::WeightRows;
 
 namespace {
 
@@ -297,7 +296,7 @@ private:
 };
 
 std::vector<uint8_t> pack(Encoding encoding, const WeightLayout &layout,
-                          const std::vector<WeightRows> &sources) {
+                          const std::vector<llmc::graph::RowSource> &sources) {
   std::vector<uint8_t> packed(layout.bytes, 0);
   WeightPacker packer(encoding, layout, sources);
   packer.packTiles(0, packer.numTiles(), packed.data());
