@@ -34,6 +34,7 @@ private:
   void buildForward();
   void buildLogits();
   void declareWeight(const Weight &weight);
+  graph::PackingAttr packingOf(const Weight &weight);
   void declareState(StringRef name);
 
   // Parts of a layer; activations are [rows, size].
@@ -252,6 +253,21 @@ Value DecoderBuilder::layer(Value input, size_t index) {
 //===----------------------------------------------------------------------===//
 
 /// Declares the weight before the functions unless it has been.
+/// None where the weight is rows in its encoding.
+graph::PackingAttr DecoderBuilder::packingOf(const Weight &weight) {
+  if (!weight.packed)
+    return {};
+  auto place = [&](const Place &place) {
+    return graph::PlaceAttr::get(builder.getContext(), place.file,
+                                 place.offsetInBytes);
+  };
+  const Packed &packed = *weight.packed;
+  return graph::PackingAttr::get(
+      builder.getContext(), graph::packingFormName(packed.form),
+      packed.encoding, packed.group, place(packed.scales),
+      packed.zeros ? place(*packed.zeros) : graph::PlaceAttr());
+}
+
 void DecoderBuilder::declareWeight(const Weight &weight) {
   if (module.lookupSymbol(weight.name))
     return;
@@ -263,7 +279,7 @@ void DecoderBuilder::declareWeight(const Weight &weight) {
     addend = builder.getF32FloatAttr(weight.addend);
   auto source = graph::SourceAttr::get(builder.getContext(), weight.file,
                                        weight.offsetInBytes, weight.shape[0],
-                                       addend, /*packing=*/{});
+                                       addend, packingOf(weight));
   graph::WeightOp::create(
       builder, loc, builder.getStringAttr(weight.name),
       mlir::TypeAttr::get(RankedTensorType::get(weight.shape, encoded)),

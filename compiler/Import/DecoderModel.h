@@ -7,7 +7,7 @@
 #ifndef LLMC_COMPILER_IMPORT_DECODERMODEL_H
 #define LLMC_COMPILER_IMPORT_DECODERMODEL_H
 
-#include "dialects/Graph/GraphEnums.h"
+#include "dialects/Graph/Packing.h"
 
 #include "llvm/ADT/SmallVector.h"
 
@@ -17,6 +17,24 @@
 #include <vector>
 
 namespace llmc::importer {
+
+/// Where bytes begin: number of the model's file, and offset.
+struct Place {
+  int64_t file;
+  int64_t offsetInBytes;
+};
+
+/// How a weight's numbers lie when they are not rows in its encoding; see
+/// dialects/Graph/Packing.h.
+struct Packed {
+  graph::PackingForm form;
+  /// Of the scales.
+  graph::Encoding encoding;
+  /// Columns that share a scale.
+  int64_t group;
+  Place scales;
+  std::optional<Place> zeros;
+};
 
 /// A weight's symbol, shape (outermost dimension first) and place.
 struct Weight {
@@ -29,6 +47,7 @@ struct Weight {
   int64_t file = 0;
   /// Of every number of a vector.
   float addend = 0.0f;
+  std::optional<Packed> packed;
 };
 
 /// y = x weight^T (+ bias)

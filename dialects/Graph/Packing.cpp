@@ -12,12 +12,121 @@ namespace llmc::graph {
 
 namespace {
 
+constexpr int64_t kNibblesPerWord = 8;
+constexpr int64_t kDefaultZero = 8;
+
+/// The column of eight that nibble i of an AWQ word holds is kAwqOrder[i]; this
+/// is the inverse: the nibble that holds a column.
+constexpr int64_t kAwqNibbles[kNibblesPerWord] = {0, 4, 1, 5, 2, 6, 3, 7};
+
+/// In the order of the enum.
 struct FormName {
   PackingForm form;
   const char *name;
 };
 
-constexpr FormName kFormNames[] = {{PackingForm::Transposed, "transposed"}};
+constexpr FormName kFormNames[] = {
+    {PackingForm::Transposed, "transposed"}, {PackingForm::Gptq, "gptq"},
+    {PackingForm::GptqV2, "gptq_v2"},        {PackingForm::Awq, "awq"},
+    {PackingForm::Compressed, "compressed"}, {PackingForm::NBits, "nbits"}};
+
+/// Nibble `index` counted from the first byte's low half on, which is also the
+/// order within little-endian words.
+int64_t nibbleAt(const uint8_t *bytes, int64_t index) {
+  return bytes[index / 2] >> 4 * (index % 2) & 15;
+}
+
+/// A packed source of 4-bit codes and its sizes.
+class CodeReader {
+public:
+  CodeReader(const RowSource &source, int64_t columns)
+      : bytes(source.bytes), packing(*source.packing), rows(source.rows),
+        columns(columns), numGroups(columns / packing.group) {}
+
+  int64_t code(int64_t n, int64_t k) const {
+    switch (packing.form) {
+    case PackingForm::Gptq:
+    case PackingForm::GptqV2:
+      return nibbleAt(bytes, (k / 8 * rows + n) * 8 + k % 8);
+    case PackingForm::Awq:
+      return nibbleAt(bytes, k * rows + awqColumn(n));
+    default:
+      return nibbleAt(bytes, n * columns + k);
+    }
+  }
+
+  float scale(int64_t n, int64_t k) const {
+    int64_t g = k / packing.group;
+    bool isByGroup = packing.form == PackingForm::Gptq ||
+                     packing.form == PackingForm::GptqV2 ||
+                     packing.form == PackingForm::Awq;
+    int64_t index = isByGroup ? g * rows + n : n * numGroups + g;
+    float result;
+    dequantizeRow(packing.encoding,
+                  packing.scales +
+                      index * encodingFacts(packing.encoding).blockBytes,
+                  1, &result);
+    return result;
+  }
+
+  int64_t zero(int64_t n, int64_t k) const {
+    if (!packing.zeros)
+      return kDefaultZero;
+    int64_t g = k / packing.group;
+    switch (packing.form) {
+    case PackingForm::Gptq:
+      return nibbleAt(packing.zeros, g * rows + n) + 1;
+    case PackingForm::GptqV2:
+      return nibbleAt(packing.zeros, g * rows + n);
+    case PackingForm::Awq:
+      return nibbleAt(packing.zeros, g * rows + awqColumn(n));
+    case PackingForm::Compressed:
+      return nibbleAt(packing.zeros, (n / 8 * numGroups + g) * 8 + n % 8);
+    default:
+      return nibbleAt(packing.zeros, n * ((numGroups + 1) / 2) * 2 + g);
+    }
+  }
+
+private:
+  static int64_t awqColumn(int64_t n) {
+    return n / kNibblesPerWord * kNibblesPerWord +
+           kAwqNibbles[n % kNibblesPerWord];
+  }
+
+  const uint8_t *bytes;
+  const Packing &packing;
+  int64_t rows, columns, numGroups;
+};
+
+template <typename T>
+uint8_t *store(uint8_t *to, T value) {
+  std::memcpy(to, &value, sizeof(value));
+  return to + sizeof(value);
+}
+
+/// Writes row `n` as blocks of an I4 encoding.
+void unpackCodes(const CodeReader &reader, Encoding target, int64_t columns,
+                 int64_t n, uint8_t *result) {
+  const EncodingFacts &facts = encodingFacts(target);
+  int64_t group = facts.isRow() ? columns : facts.blockElements;
+  for (int64_t first = 0; first < columns; first += group) {
+    float scale = reader.scale(n, first);
+    auto zero = static_cast<float>(reader.zero(n, first));
+    bool hasZero = isAsymmetric(target);
+    if (facts.isRow()) {
+      result = store(result, scale);
+      if (hasZero)
+        result = store(result, zero);
+    } else {
+      result = store(result, halfOfFloat(scale));
+      if (hasZero)
+        result = store(result, halfOfFloat(zero));
+    }
+    for (int64_t k = first; k < first + group; k += 2)
+      *result++ =
+          static_cast<uint8_t>(reader.code(n, k) | reader.code(n, k + 1) << 4);
+  }
+}
 
 void unpackTransposed(const RowSource &source, Encoding target, int64_t columns,
                       int64_t row, uint8_t *result) {
@@ -32,6 +141,24 @@ bool isPlain(Encoding encoding) {
          encoding == Encoding::BF16;
 }
 
+/// Columns of a group of an I4 encoding; 0 for others.
+int64_t groupOf(Encoding target, int64_t columns) {
+  switch (target) {
+  case Encoding::I4_G32:
+  case Encoding::I4_G64:
+  case Encoding::I4_G128:
+  case Encoding::I4_G32_ASYM:
+  case Encoding::I4_G64_ASYM:
+  case Encoding::I4_G128_ASYM:
+    return encodingFacts(target).blockElements;
+  case Encoding::I4_CHANNEL:
+  case Encoding::I4_CHANNEL_ASYM:
+    return columns;
+  default:
+    return 0;
+  }
+}
+
 } // namespace
 
 std::optional<PackingForm> packingFormOfName(const std::string &name) {
@@ -41,28 +168,64 @@ std::optional<PackingForm> packingFormOfName(const std::string &name) {
   return std::nullopt;
 }
 
-std::optional<PackedSizes> packedSizes(PackingForm, Encoding encoding,
-                                       int64_t /*group*/, int64_t rows,
+const char *packingFormName(PackingForm form) {
+  return kFormNames[static_cast<size_t>(form)].name;
+}
+
+std::optional<PackedSizes> packedSizes(PackingForm form, Encoding encoding,
+                                       int64_t group, int64_t rows,
                                        int64_t columns) {
   constexpr int64_t kMaxElements = int64_t(1) << 59;
   if (!isPlain(encoding) || rows < 1 || columns < 1 ||
       rows > kMaxElements / columns)
     return std::nullopt;
   int64_t numberBytes = encodingFacts(encoding).blockBytes;
-  return PackedSizes{rows * columns * numberBytes, 0, 0};
+  if (form == PackingForm::Transposed)
+    return PackedSizes{rows * columns * numberBytes, 0, 0};
+  if (group < 2 || group % 2 != 0 || columns % group != 0)
+    return std::nullopt;
+  int64_t numGroups = columns / group;
+  PackedSizes sizes = {rows * columns / 2, rows * numGroups * numberBytes,
+                       rows * numGroups / 2};
+  switch (form) {
+  case PackingForm::Gptq:
+  case PackingForm::GptqV2:
+    if (columns % 8 != 0 || rows % 8 != 0)
+      return std::nullopt;
+    return sizes;
+  case PackingForm::Awq:
+    if (rows % 8 != 0)
+      return std::nullopt;
+    return sizes;
+  case PackingForm::Compressed:
+    if (columns % 8 != 0)
+      return std::nullopt;
+    sizes.zeros = (rows + 7) / 8 * numGroups * 4;
+    return sizes;
+  default:
+    sizes.zeros = rows * ((numGroups + 1) / 2);
+    return sizes;
+  }
 }
 
-bool canUnpack(PackingForm, Encoding encoding, int64_t /*group*/,
-               bool /*hasZeros*/, int64_t /*columns*/, Encoding target) {
-  return target == encoding;
+bool canUnpack(PackingForm form, Encoding encoding, int64_t group,
+               bool hasZeros, int64_t columns, Encoding target) {
+  if (form == PackingForm::Transposed)
+    return target == encoding;
+  int64_t targetGroup = groupOf(target, columns);
+  return targetGroup != 0 && group % targetGroup == 0 &&
+         isAsymmetric(target) == hasZeros;
 }
 
 const uint8_t *encodedRow(const RowSource &source, Encoding target,
                           int64_t columns, int64_t row, uint8_t *scratch) {
   assert(row < source.rows && "the row is the source's");
   if (!source.packing)
-    return source.bytes + row * *encodedSizeInBytes(target, columns);
-  unpackTransposed(source, target, columns, row, scratch);
+    return source.bytes + row * *encodedSizeInBytes(target, 1, columns);
+  if (source.packing->form == PackingForm::Transposed)
+    unpackTransposed(source, target, columns, row, scratch);
+  else
+    unpackCodes(CodeReader(source, columns), target, columns, row, scratch);
   return scratch;
 }
 
@@ -70,6 +233,13 @@ void decodeVector(const RowSource &source, Encoding encoding, float *result) {
   dequantizeRow(encoding, source.bytes, source.rows, result);
   for (int64_t i = 0; source.addend != 0.0f && i < source.rows; ++i)
     result[i] += source.addend;
+}
+
+uint16_t halfOfFloat(float number) {
+  auto half = static_cast<_Float16>(number);
+  uint16_t bits;
+  std::memcpy(&bits, &half, sizeof(bits));
+  return bits;
 }
 
 } // namespace llmc::graph

@@ -4,9 +4,25 @@
 // other tools arrange them in their files, and the rows that result. Plain C++,
 // no MLIR context.
 //
-// For a source of N rows and K columns:
+// For a source of N rows and K columns; n is a row, k a column, g = k / group,
+// G = K / group. Words are 32 bits, little-endian; nibble i of a word is its
+// bits 4i … 4i + 3. A zero point that is absent is 8.
 //
 // transposed: numbers of `encoding`, [K][N].
+// gptq: words [K/8][N], code k in nibble k % 8; scales [G][N]; zero points
+//   [G] words [N/8], nibble n % 8 plus 1.
+// gptq_v2: the same with zero points as they stand.
+// awq: words [K][N/8], code n in the nibble that holds column n % 8 of the
+//   order 0, 2, 4, 6, 1, 3, 5, 7; scales [G][N]; zero points [G] words [N/8]
+//   in the same order.
+// compressed: words [N][K/8], code k in nibble k % 8; scales [N][G]; zero
+//   points words [N/8][G], nibble n % 8.
+// nbits: [N][G] blocks of group / 2 bytes, code 2i in the low half of byte i;
+//   scales [N][G]; zero points [N] bytes [(G + 1) / 2], g even in the low half.
+//
+// Codes have the value scale * (code - zero point). `scales` are numbers of
+// `encoding`, which a weight keeps as halves (the nearest one) where groups of
+// columns have a scale, and as floats where a row has one.
 
 #ifndef LLMC_DIALECTS_GRAPH_PACKING_H
 #define LLMC_DIALECTS_GRAPH_PACKING_H
@@ -19,10 +35,11 @@
 
 namespace llmc::graph {
 
-enum class PackingForm { Transposed };
+enum class PackingForm { Transposed, Gptq, GptqV2, Awq, Compressed, NBits };
 
-/// "transposed"; none for other names.
+/// "gptq" and so on; none for other names.
 std::optional<PackingForm> packingFormOfName(const std::string &name);
+const char *packingFormName(PackingForm form);
 
 /// Where the parts of a packed source begin, and how they are to be read.
 struct Packing {
@@ -56,7 +73,9 @@ std::optional<PackedSizes> packedSizes(PackingForm form, Encoding encoding,
                                        int64_t columns);
 
 /// Whether a weight of encoding `target` can be read from such a source: plain
-/// numbers from transposed ones of the same encoding.
+/// numbers from transposed ones of the same encoding; an I4 encoding whose
+/// groups lie in those of the source, with zero points where the source has
+/// some.
 bool canUnpack(PackingForm form, Encoding encoding, int64_t group,
                bool hasZeros, int64_t columns, Encoding target);
 
@@ -67,6 +86,9 @@ const uint8_t *encodedRow(const RowSource &source, Encoding target,
 
 /// The numbers of a vector's source, addend included.
 void decodeVector(const RowSource &source, Encoding encoding, float *result);
+
+/// The nearest IEEE binary16 (ties to even; infinity beyond the largest).
+uint16_t halfOfFloat(float number);
 
 } // namespace llmc::graph
 

@@ -94,6 +94,7 @@ private:
   llvm::Error readWindows();
   std::vector<std::string> layerTypesOfPattern(int64_t pattern) const;
   llvm::Error readBiases();
+  llvm::Error readQuantization();
 
   // Tensors.
   llvm::Error readGain(const Twine &name, const Twine &symbol, int64_t size,
@@ -346,6 +347,14 @@ llvm::Error DecoderReader::readBiases() {
   return llvm::Error::success();
 }
 
+llvm::Error DecoderReader::readQuantization() {
+  auto quantization = readQuantizationConfig(config);
+  if (!quantization)
+    return quantization.takeError();
+  tensors.setQuantization(*quantization);
+  return llvm::Error::success();
+}
+
 //===----------------------------------------------------------------------===//
 // Tensors
 //===----------------------------------------------------------------------===//
@@ -452,10 +461,15 @@ llvm::Error DecoderReader::readOutput() {
   if (llvm::Error error =
           config.readFlag("tie_word_embeddings", isTied, type->defaultTied))
     return error;
-  if (!isTied)
-    return tensors.readWeight(kName, "output.weight",
-                              {model.vocabularySize, model.hiddenSize},
-                              model.output.emplace());
+  if (!isTied) {
+    Linear output;
+    if (llvm::Error error =
+            tensors.readLinear("lm_head", "output", model.vocabularySize,
+                               model.hiddenSize, /*hasBias=*/false, output))
+      return error;
+    model.output = output.weight;
+    return llvm::Error::success();
+  }
   std::optional<PlacedTensor> copy = folder.findTensor(kName);
   if (!copy)
     return llvm::Error::success();
@@ -499,6 +513,8 @@ llvm::Expected<DecoderModel> DecoderReader::read() {
   if (llvm::Error error = readWindows())
     return error;
   if (llvm::Error error = readBiases())
+    return error;
+  if (llvm::Error error = readQuantization())
     return error;
   if (llvm::Error error = readModelTensors())
     return error;

@@ -7,6 +7,7 @@
 
 #include "compiler/Import/DecoderModel.h"
 #include "compiler/Import/HuggingFace/ModelFolder.h"
+#include "compiler/Import/HuggingFace/QuantizationConfig.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -18,6 +19,11 @@ class TensorReader {
 public:
   explicit TensorReader(const ModelFolder &folder) : folder(folder) {}
 
+  /// How linears are quantized whose plain weight is missing.
+  void setQuantization(std::optional<QuantizationConfig> config) {
+    quantization = config;
+  }
+
   bool has(const Twine &name) const {
     return folder.findTensor(name.str()).has_value();
   }
@@ -25,7 +31,8 @@ public:
   /// no F32, F16 or BF16.
   llvm::Error readWeight(const Twine &name, const Twine &symbol,
                          ArrayRef<int64_t> shape, importer::Weight &result);
-  /// A weight [outputs, inputs], and a bias when there must be one.
+  /// A weight [outputs, inputs], plain or quantized, and a bias when there must
+  /// be one.
   llvm::Error readLinear(const Twine &name, const Twine &symbol,
                          int64_t outputs, int64_t inputs, bool hasBias,
                          importer::Linear &result);
@@ -36,7 +43,18 @@ public:
   llvm::Error refuseUnused(StringRef modelType) const;
 
 private:
+  llvm::Error refuse(const PlacedTensor &tensor, const Twine &message) const;
+  llvm::Expected<PlacedTensor>
+  findPart(const Twine &name, ArrayRef<int64_t> shape, ArrayRef<Dtype> dtypes);
+  llvm::Error readPacked(const std::string &name, const Twine &symbol,
+                         int64_t outputs, int64_t inputs,
+                         importer::Weight &result);
+  llvm::Error checkOrder(const std::string &name, int64_t inputs,
+                         int64_t group);
+  void ignoreZeroBias(const Twine &name);
+
   const ModelFolder &folder;
+  std::optional<QuantizationConfig> quantization;
   llvm::StringSet<> used;
 };
 

@@ -152,6 +152,35 @@ TEST_P(GoldenDirectoryTest, AgreesLikeTheGgufFile_B11_B13) {
   expectGoldenLogits(folder.file("hf"), GetParam());
 }
 
+/// Matrices packed to 4 bits by the script, against the numbers that it says
+/// the codes stand for.
+class PackedDirectoryTest
+    : public testing::TestWithParam<std::vector<std::string>> {};
+
+TEST_P(PackedDirectoryTest, AgreesWithTheNumbersOfItsCodes_B22) {
+  ModelFolder folder;
+  std::string path = findModel("tiny-llama-f16", folder);
+  std::vector<std::string> command = {path, folder.file("packed"), "--pack"};
+  command.insert(command.end(), GetParam().begin(), GetParam().end());
+  bool isMade = !path.empty() && runScript("gguf_to_hf.py", command);
+  command[1] = folder.file("numbers");
+  command.push_back("--dequantized");
+  if (!isMade || !runScript("gguf_to_hf.py", command))
+    GTEST_SKIP() << "no Python with numpy to make the model";
+  EXPECT_EQ(computeLogits(folder.file("packed"), "tiny-llama-f16"),
+            computeLogits(folder.file("numbers"), "tiny-llama-f16"));
+}
+
+using Arguments = std::vector<std::string>;
+INSTANTIATE_TEST_SUITE_P(
+    Forms, PackedDirectoryTest,
+    testing::Values(Arguments{"gptq", "--group", "128", "--asymmetric"},
+                    Arguments{"gptq", "--group", "-1"},
+                    Arguments{"awq", "--group", "64", "--asymmetric"},
+                    Arguments{"awq", "--group", "32", "--type", "bf16"},
+                    Arguments{"compressed", "--group", "32"},
+                    Arguments{"compressed", "--group", "-1", "--asymmetric"}));
+
 INSTANTIATE_TEST_SUITE_P(Models, GoldenDirectoryTest,
                          testing::Values("tiny-llama-f16", "tiny-qwen2-f16",
                                          "tiny-qwen3-f16", "tiny-gemma2-f16",
