@@ -16,8 +16,9 @@ FamilyStrategy getFamilyStrategy(target::DeviceAttr device) {
     return getValhallStrategy(device);
   case target::Family::Cpu:
     return getCpuStrategy(device);
-  case target::Family::Generic:
   case target::Family::Nvidia:
+    return getNvidiaStrategy(device);
+  case target::Family::Generic:
     break;
   }
   return getGenericStrategy(device);

@@ -66,7 +66,8 @@ FamilyStrategy getAdrenoStrategy(target::DeviceAttr device);
 FamilyStrategy getBifrostStrategy(target::DeviceAttr device);
 FamilyStrategy getValhallStrategy(target::DeviceAttr device);
 FamilyStrategy getCpuStrategy(target::DeviceAttr device);
-/// For devices of which nothing is known; Nvidia's too.
+FamilyStrategy getNvidiaStrategy(target::DeviceAttr device);
+/// For devices of which nothing is known.
 FamilyStrategy getGenericStrategy(target::DeviceAttr device);
 
 } // namespace llmc::codegen

@@ -154,7 +154,7 @@ TEST_P(Report, DeviceIsMatched) {
 
 INSTANTIATE_TEST_SUITE_P(Devices, Report,
                          testing::Values("lavapipe", "adreno-840", "mali-g76",
-                                         "mali-g610"),
+                                         "mali-g610", "nvidia-h200"),
                          [](const auto &info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '-', '_');
@@ -164,7 +164,8 @@ INSTANTIATE_TEST_SUITE_P(Devices, Report,
 TEST(Descriptions, AllParseAndConvert) {
   std::vector<llvm::StringRef> names = getTargetNames();
   for (const char *name :
-       {"adreno-840", "lavapipe", "mali-g610", "mali-g76", "vulkan-1.1"})
+       {"adreno-840", "lavapipe", "mali-g610", "mali-g76", "nvidia-h200",
+        "vulkan-1.1"})
     EXPECT_TRUE(llvm::is_contained(names, name)) << name;
   mlir::MLIRContext context;
   for (llvm::StringRef name : names) {
