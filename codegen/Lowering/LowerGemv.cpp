@@ -33,7 +33,10 @@ public:
         tileRows(context.getConfig().getTile()[0]),
         linearsAtOnce(context.getConfig().getTile()[1] / 4),
         kStep(context.getConfig().getTile()[2]),
-        numRows(context.rowsOf(parts.resultType())) {}
+        numRows(context.rowsOf(parts.resultType())),
+        subgroup(
+            reductionSubgroup(context.getConfig(), context.getDevice(), lanes)),
+        partialLanes(subgroup ? lanes / subgroup * kQuadsPerTile : lanes) {}
 
   /// Emits an error for a config that does not fit the region.
   LogicalResult verify();
@@ -50,6 +53,7 @@ private:
   int64_t numResults() const { return tileRows * kQuadsPerTile; }
   Sums runPass(Pass pass, Value groups);
   void runPasses(Value groups);
+  void keepPartials(const Sums &sums);
   Value sumOverShares(int64_t section, Value result);
   void reducePass();
   Value sumOfSquares(Value base);
@@ -62,6 +66,9 @@ private:
   KernelUnit unit;
   KernelBuilder &b;
   int64_t lanes, tileRows, linearsAtOnce, kStep, numRows;
+  /// Lanes that add up among themselves by subgroup operations, or 0; sums of a
+  /// row that meet in workgroup memory.
+  int64_t subgroup, partialLanes;
   std::vector<WeightDecoder> decoders;
   std::optional<LinearInput> input;
   GemvInput rows;
@@ -115,16 +122,37 @@ GemvKernel::Sums GemvKernel::runPass(Pass pass, Value groups) {
   return Sums(ArrayRef(done).drop_front(numPlaces));
 }
 
+/// Into workgroup memory: of every lane, or of every subgroup and quad.
+void GemvKernel::keepPartials(const Sums &sums) {
+  auto placeOf = [&](size_t number, Value place) {
+    return b.add(place, static_cast<int64_t>(number) * partialLanes);
+  };
+  if (!subgroup) {
+    for (auto [number, sum] : llvm::enumerate(sums))
+      b.store(sum, partials, placeOf(number, lane));
+    return;
+  }
+  Sums ofSubgroup;
+  for (Value sum : sums)
+    ofSubgroup.push_back(sumOverStrides(b, sum, kQuadsPerTile, subgroup));
+  Value inSubgroup = b.rem(lane, subgroup);
+  Value place = b.add(b.mul(b.div(lane, subgroup), kQuadsPerTile), inSubgroup);
+  b.ifThen(b.less(inSubgroup, b.index(kQuadsPerTile)), [&] {
+    for (auto [number, sum] : llvm::enumerate(ofSubgroup))
+      b.store(sum, partials, placeOf(number, place));
+  });
+}
+
 /// Linears of one pass after the other have their sums in the same workgroup
 /// memory, of which occupancy depends.
 void GemvKernel::runPasses(Value groups) {
-  partials = b.workgroupMemory(linearsAtOnce * tileRows * lanes, b.f32x4());
+  partials =
+      b.workgroupMemory(linearsAtOnce * tileRows * partialLanes, b.f32x4());
   for (size_t first = 0; first < decoders.size(); first += linearsAtOnce) {
     if (first != 0)
       reducePass();
     Pass pass = MutableArrayRef(decoders).slice(first, linearsAtOnce);
-    for (auto [number, sum] : llvm::enumerate(runPass(pass, groups)))
-      b.store(sum, partials, b.add(lane, static_cast<int64_t>(number) * lanes));
+    keepPartials(runPass(pass, groups));
   }
 }
 
@@ -132,7 +160,10 @@ void GemvKernel::runPasses(Value groups) {
 /// section `section`, of a row each.
 Value GemvKernel::sumOverShares(int64_t section, Value result) {
   Value row = b.add(b.div(result, kQuadsPerTile), section),
-        first = b.add(b.mul(row, lanes), b.rem(result, kQuadsPerTile));
+        first = b.add(b.mul(row, partialLanes), b.rem(result, kQuadsPerTile));
+  if (subgroup)
+    return sumInOrder(b, partials, first, partialLanes / kQuadsPerTile,
+                      kQuadsPerTile);
   return b.forLoop(
       first, b.add(first, b.opaqueIndex(lanes)), b.index(kQuadsPerTile),
       ValueRange{b.constant(b.f32x4(), 0.0)},
@@ -165,7 +196,7 @@ Value GemvKernel::sumOfSquares(Value base) {
                     sum = b.fma(b.extract(x, i), b.extract(x, i), sum);
                   return SmallVector<Value>{sum};
                 })[0];
-  return sumOverWorkgroup(b, squares, lane, lanes);
+  return sumOverWorkgroup(b, squares, lane, lanes, subgroup);
 }
 
 /// Sets the factors of the rows. In half precision the norm's power of two goes
@@ -275,7 +306,7 @@ LogicalResult GemvKernel::emit() {
     return failure();
   input = *bound;
   int64_t rowTiles = (numRows + tileRows - 1) / tileRows;
-  lane = b.localId();
+  lane = subgroup ? subgroupLane(b, subgroup) : b.localId();
   tile = b.groupId(gpu::Dimension::x);
   firstRow = rowTiles == 1 ? b.index(0)
                            : b.mul(b.groupId(gpu::Dimension::y), tileRows);
@@ -299,7 +330,8 @@ LogicalResult GemvKernel::emit() {
   // The input is in the cache by now, and less is alive than before the loop.
   if (!normalizesFirst)
     normalize();
-  if (normalizesFirst || !parts.norm) // whose sums come by barriers
+  // The sums of a norm come by barriers, unless one subgroup is all.
+  if (normalizesFirst || !parts.norm || subgroup == lanes)
     b.barrier();
   if (failed(reduceAndStore()))
     return failure();

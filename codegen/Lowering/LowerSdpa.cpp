@@ -31,6 +31,13 @@ constexpr double kTanhBound = 10.0;
 /// steps.
 constexpr int64_t kMaxDirectLanes = 16;
 
+/// The largest divisor of `value` up to `limit`.
+int64_t divisorAtMost(int64_t value, int64_t limit) {
+  while (value % limit != 0)
+    --limit;
+  return limit;
+}
+
 /// Where attention's rows go: one of the two or both.
 struct SdpaResult {
   std::optional<View> floats;
@@ -138,11 +145,11 @@ SmallVector<Value> SdpaKernel::emitScores(Value firstKey) {
                        place.lastKey);
     starts.push_back(b.add(first, b.mul(seen, keyRows.loadsPerKey())));
   }
-  auto addProducts = [&](Value step, ValueRange carried) {
-    SmallVector<Value> scores(carried);
-    SmallVector<SmallVector<Value>> keys;
-    for (Value start : starts)
-      keys.push_back(keyRows.load(b.add(start, step)));
+  int64_t numSteps = shape.quads() / perLoad,
+          atOnce = divisorAtMost(numSteps, shape.loadsAtOnce);
+  // A load's worth of the head, of one key for each score.
+  auto addStep = [&](Value step, ArrayRef<SmallVector<Value>> keys,
+                     SmallVector<Value> &scores) {
     for (int64_t number = 0; number < shape.perInvocation; ++number)
       for (int64_t i = 0; i < perLoad; ++i) {
         Value quad = b.add(place.queries[number].quad, b.mul(step, perLoad));
@@ -154,12 +161,22 @@ SmallVector<Value> SdpaKernel::emitScores(Value firstKey) {
                           score);
         }
       }
+  };
+  auto addProducts = [&](Value firstStep, ValueRange carried) {
+    SmallVector<Value> scores(carried);
+    SmallVector<SmallVector<SmallVector<Value>>> keys(atOnce); // step, score
+    for (int64_t number = 0; number < atOnce; ++number)
+      for (Value start : starts)
+        keys[number].push_back(
+            keyRows.load(b.add(start, b.add(firstStep, number))));
+    for (int64_t number = 0; number < atOnce; ++number)
+      addStep(b.add(firstStep, number), keys[number], scores);
     return scores;
   };
   SmallVector<Value> zeros(shape.perInvocation * shape.scoresPerLane(),
                            b.f32(0.0));
-  return b.forLoop(b.index(0), b.opaqueIndex(shape.quads() / perLoad),
-                   b.index(1), zeros, addProducts);
+  return b.forLoop(b.index(0), b.opaqueIndex(numSteps), b.index(atOnce), zeros,
+                   addProducts);
 }
 
 /// Scale, cap, bias and what the query may not see.
@@ -234,10 +251,11 @@ void SdpaKernel::rescale(Softmax &softmax, Value factors) {
 Softmax SdpaKernel::emitValues(Value firstKey, const Softmax &before) {
   int64_t perLoad = valueRows.quadsPerLoad(), numClasses = shape.classes();
   int64_t keysOfClass = shape.keys / numClasses;
-  int64_t unroll =
-      std::clamp<int64_t>(unit.getContext().getDevice().getMaxUnroll(), 1, 4);
-  while (keysOfClass % unroll != 0)
-    --unroll;
+  int64_t unroll = divisorAtMost(
+      keysOfClass,
+      std::max<int64_t>(std::clamp<int64_t>(
+                            unit.getContext().getDevice().getMaxUnroll(), 1, 4),
+                        shape.loadsAtOnce));
   Value valueLane =
       numClasses == 1 ? place.lane : b.rem(place.lane, shape.valueLanes);
   Value first = b.add(valueRows.firstLoad(place.kvHead), valueLane);

@@ -13,10 +13,11 @@ namespace llmc::codegen {
 static constexpr int64_t kFirstStep = 8;
 
 Value sumInOrder(KernelBuilder &builder, Value partials, Value first,
-                 int64_t count) {
+                 int64_t count, int64_t stride) {
   Value sum = builder.load(partials, first);
   for (int64_t i = 1; i < count; ++i)
-    sum = builder.add(sum, builder.load(partials, builder.add(first, i)));
+    sum = builder.add(sum,
+                      builder.load(partials, builder.add(first, i * stride)));
   return sum;
 }
 
@@ -43,6 +44,30 @@ static Value sumOverSubgroups(KernelBuilder &builder, Value partial,
   builder.store(sum, sums, number);
   builder.barrier();
   return sumInOrder(builder, sums, builder.index(0), numSubgroups);
+}
+
+Value sumOverStrides(KernelBuilder &builder, Value partial, int64_t stride,
+                     int64_t subgroupSize) {
+  auto vector = dyn_cast<VectorType>(partial.getType());
+  int64_t numElements = vector ? vector.getNumElements() : 1;
+  SmallVector<Value> sums;
+  for (int64_t i = 0; i < numElements; ++i) {
+    Value sum = vector ? builder.extract(partial, i) : partial;
+    for (int64_t distance = stride; distance < subgroupSize; distance *= 2) {
+      auto other = gpu::ShuffleOp::create(
+          builder, sum, static_cast<int32_t>(distance),
+          static_cast<int32_t>(subgroupSize), gpu::ShuffleMode::XOR);
+      sum = builder.add(sum, other.getShuffleResult());
+    }
+    sums.push_back(sum);
+  }
+  return vector ? builder.vector(sums) : sums.front();
+}
+
+Value subgroupLane(KernelBuilder &builder, int64_t subgroupSize) {
+  Value subgroup = gpu::SubgroupIdOp::create(builder, mlir::IntegerAttr()),
+        lane = gpu::LaneIdOp::create(builder, mlir::IntegerAttr());
+  return builder.add(builder.mul(subgroup, subgroupSize), lane);
 }
 
 using Combine = llvm::function_ref<Value(Value, Value)>;

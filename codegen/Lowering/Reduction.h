@@ -29,13 +29,23 @@ Value sumOverWorkgroup(KernelBuilder &builder, Value partial, Value lane,
 int64_t reductionSubgroup(graph::LoweringConfigAttr config,
                           target::DeviceAttr device, int64_t count);
 
-/// Likewise the largest.
+/// The sum of `partial` (a scalar or a vector of f32) over every invocation of
+/// the subgroup whose number leaves the same rest when divided by `stride`, a
+/// power of two; given to all of them. In a fixed order.
+Value sumOverStrides(KernelBuilder &builder, Value partial, int64_t stride,
+                     int64_t subgroupSize);
+
+/// The invocation's number in its workgroup, counted by subgroups, which are
+/// full: which of its own `KernelBuilder::localId` counts Vulkan leaves open.
+Value subgroupLane(KernelBuilder &builder, int64_t subgroupSize);
+
+/// The largest `partial`, as for the sum through workgroup memory.
 Value maxOverWorkgroup(KernelBuilder &builder, Value partial, Value lane,
                        int64_t count);
 
-/// partials[first] + partials[first + 1] + … , `count` of them.
+/// partials[first] + partials[first + stride] + … , `count` of them.
 Value sumInOrder(KernelBuilder &builder, Value partials, Value first,
-                 int64_t count);
+                 int64_t count, int64_t stride = 1);
 
 } // namespace llmc::codegen
 

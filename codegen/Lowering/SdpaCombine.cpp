@@ -19,10 +19,10 @@ FailureOr<SdpaShape> sdpaShape(RegionContext &context, graph::SdpaOp sdpa,
   auto keys = cast<RankedTensorType>(sdpa.getKey().getType());
   graph::LoweringConfigAttr config = context.getConfig();
   ArrayRef<int64_t> tile = config.getTile();
-  if (tile.size() != 5)
+  if (tile.size() != 5 && tile.size() != 6)
     return context.getRegion().emitOpError(
         "of kind sdpa needs tile = [queries, queries per invocation, lanes, "
-        "keys, value lanes]");
+        "keys, value lanes] or one more number, loads at once");
   SdpaShape shape = {};
   shape.rows = context.rowsOf(query);
   shape.heads = query.getDimSize(1);
@@ -35,6 +35,7 @@ FailureOr<SdpaShape> sdpaShape(RegionContext &context, graph::SdpaOp sdpa,
   shape.lanes = tile[2];
   shape.keys = tile[3];
   shape.valueLanes = tile[4];
+  shape.loadsAtOnce = tile.size() == 6 ? tile[5] : 1;
   shape.splits = config.getSplits();
   shape.workgroup = config.getWorkgroup().front();
   if (shape.headDim % 4 != 0)

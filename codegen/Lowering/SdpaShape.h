@@ -26,6 +26,8 @@ struct SdpaShape {
   /// invocations that share a value; workgroups that share the keys.
   int64_t queries, perInvocation, lanes, keys, valueLanes, splits;
   int64_t workgroup;
+  /// Loads of keys and of values in the bodies of the loops, at least.
+  int64_t loadsAtOnce;
 
   int64_t group() const { return heads / kvHeads; }
   int64_t quads() const { return headDim / 4; }

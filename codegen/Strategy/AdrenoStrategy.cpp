@@ -21,6 +21,7 @@ FamilyStrategy getAdrenoStrategy(target::DeviceAttr device) {
   // As far as 16 registers of four cost no occupancy, and beyond.
   strategy.gemv.loadsEarly = true;
   strategy.gemm.fillsOccupancyStep = true;
+  strategy.sdpa.loadsEarly = true;
   // 16 instructions instead of 60 (turnip, Mesa 26.2.6).
   if (device.hasFeature("subgroup_arithmetic"))
     strategy.reduction = "subgroup";

@@ -21,6 +21,7 @@ FamilyStrategy getBifrostStrategy(target::DeviceAttr device) {
   strategy.gemm.decode = "bytes";
   strategy.gemm.maxSums = 16;
   strategy.gemm.spareRegisters = 2;
+  strategy.sdpa.tradesOccupancy = true;
   return strategy;
 }
 

@@ -16,8 +16,9 @@ namespace llmc::codegen {
 struct GemvStrategy {
   /// Of a lowering config.
   StringRef arithmetic = "f32", reduction = "workgroup", decode = "convert";
-  /// The most rows of the input that a tile takes.
-  int64_t maxRows = 8;
+  /// The most rows of the input that a tile takes, and that a linear may have:
+  /// one of more is taken as a GEMM.
+  int64_t maxRows = 8, maxShapeRows = 8;
   /// The most k in the body of the loop, for one row of the input.
   int64_t maxStep = 32;
   /// The most invocations of a workgroup.
@@ -51,10 +52,17 @@ struct GemmStrategy {
   bool fillsOccupancyStep = false;
 };
 
+/// How a family takes attention; see SdpaDevice.
+struct SdpaStrategy {
+  bool loadsEarly = false, tradesOccupancy = false;
+  int64_t loadsAtOnce = 1;
+};
+
 /// The choices of one family for one device.
 struct FamilyStrategy {
   GemvStrategy gemv;
   GemmStrategy gemm;
+  SdpaStrategy sdpa;
   /// How invocations add their sums in norms; of a lowering config.
   StringRef reduction = "workgroup";
 };

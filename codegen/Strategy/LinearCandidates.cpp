@@ -46,7 +46,7 @@ std::string checkSizes(const LinearShape &shape, const LinearTile &tile) {
     return say("tile's k", tile.kStep,
                "are powers of two from " + std::to_string(least) + " to " +
                    std::to_string(most));
-  int64_t mostRows = tile.isGemv ? kMaxGemvRows : 8;
+  constexpr int64_t mostRows = 8;
   if (!isPowerOfTwo(tile.rows) || tile.rows > mostRows ||
       (tile.rows > 1 && tile.rows / 2 >= shape.rows))
     return say("tile's rows", tile.rows,
@@ -82,9 +82,10 @@ std::string checkLinearTile(const LinearProblem &problem,
                             const LinearTile &tile) {
   const LinearShape &shape = problem.shape;
   const DeviceLimits &limits = problem.limits;
-  if (tile.isGemv && shape.rows > kMaxGemvRows)
+  int64_t mostRows = problem.strategy.gemv.maxShapeRows;
+  if (tile.isGemv && shape.rows > mostRows)
     return say("rows of a gemv", shape.rows,
-               "are up to " + std::to_string(kMaxGemvRows));
+               "are up to " + std::to_string(mostRows));
   if (!tile.isGemv && shape.hasNorm)
     return "kind is gemm, which computes no norm of its input";
   if (std::string wrong = checkSizes(shape, tile); !wrong.empty())

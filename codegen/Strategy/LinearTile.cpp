@@ -46,7 +46,7 @@ int64_t powerOfTwoAtMost(int64_t limit) {
 std::optional<LinearTile> selectLinearTile(const LinearShape &shape,
                                            const DeviceLimits &device,
                                            const FamilyStrategy &strategy) {
-  return shape.rows <= kMaxGemvRows && !shape.isInt8
+  return shape.rows <= strategy.gemv.maxShapeRows && !shape.isInt8
              ? selectGemv(shape, device, strategy.gemv)
              : selectGemm(shape, device, strategy.gemm);
 }

@@ -85,9 +85,6 @@ constexpr int64_t ceilDiv(int64_t value, int64_t divisor) {
   return (value + divisor - 1) / divisor;
 }
 
-/// Up to that many rows a linear is a GEMV.
-inline constexpr int64_t kMaxGemvRows = 8;
-
 } // namespace llmc::codegen
 
 #endif // LLMC_CODEGEN_STRATEGY_LINEARTILE_H

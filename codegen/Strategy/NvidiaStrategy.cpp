@@ -10,9 +10,18 @@ namespace llmc::codegen {
 
 FamilyStrategy getNvidiaStrategy(target::DeviceAttr device) {
   FamilyStrategy strategy;
-  strategy.gemv.maxLanes = 1024;
-  if (device.hasFeature("subgroup_arithmetic"))
+  // Of 64, 128, 256 and 1024 the best on an H200 (docs/performance.md).
+  strategy.gemv.maxLanes = 256;
+  // A GEMM's workgroups would be fewer than the multiprocessors, each with a
+  // long way to go.
+  strategy.gemv.maxShapeRows = 32;
+  // The compiler leaves loads in the round that they are written in.
+  strategy.sdpa.loadsAtOnce = 8;
+  if (device.hasFeature("subgroup_arithmetic")) {
     strategy.reduction = "subgroup";
+    if (device.hasFeature("subgroup_shuffle"))
+      strategy.gemv.reduction = "subgroup";
+  }
   return strategy;
 }
 

@@ -61,7 +61,10 @@ int64_t sdpaRegisters(const SdpaProblem &problem, const SdpaTile &tile,
   int64_t scoring =
       6 + 6 * scores + queries * scores + 3 * queries + 2 * perLoad + kept;
   int64_t summing = 9 + queries * elements + perLoad;
-  int64_t all = std::max(scoring, summing);
+  // A load in flight is kept packed.
+  int64_t inFlight =
+      (device.loadsAtOnce - 1) * perLoad / (problem.isHalf ? 2 : 1);
+  int64_t all = std::max(scoring, summing) + inFlight;
   if (device.loadsEarly)
     all = std::max(all, device.registersFullOccupancy);
   return all + problem.extras * queries;
@@ -151,6 +154,7 @@ static void forEachTile(const SdpaProblem &problem, const SdpaDevice &device,
           tile.valueLanes = valueLanes;
           tile.keys = lanes * scores;
           tile.splits = 1;
+          tile.loadsAtOnce = device.loadsAtOnce;
           bool isSensible = (scores == 1 || tile.keys <= kMaxKeys) &&
                             (scores == kMaxScores || tile.keys >= kMinKeys);
           if (!isSensible)

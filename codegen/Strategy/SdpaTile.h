@@ -38,13 +38,16 @@ struct SdpaDevice {
   bool loadsEarly = false;
   /// Whether many rows may take more registers than full occupancy leaves.
   bool tradesOccupancy = false;
+  /// Loads of keys and of values that the loops' bodies have, where a compiler
+  /// does not move those of later rounds forward.
+  int64_t loadsAtOnce = 1;
 };
 
 /// `queries` (row, head) pairs share a workgroup, `perInvocation` of them an
 /// invocation, `lanes` invocations these, `valueLanes` of the lanes a value,
-/// `splits` workgroups the keys.
+/// `splits` workgroups the keys; loops have `loadsAtOnce` loads in flight.
 struct SdpaTile {
-  int64_t queries, perInvocation, lanes, keys, valueLanes, splits;
+  int64_t queries, perInvocation, lanes, keys, valueLanes, splits, loadsAtOnce;
   /// 32-bit registers: of the sums, and of everything alive in the loops.
   int64_t accumulators, registers;
 

@@ -2,6 +2,7 @@
 //
 // Lowering configs of regions whose root is sdpa.
 
+#include "codegen/Strategy/FamilyStrategy.h"
 #include "codegen/Strategy/RootStrategies.h"
 #include "codegen/Strategy/SdpaTile.h"
 
@@ -54,16 +55,16 @@ FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input) {
                               << problem.kvHeads << " KV heads";
 
   target::DeviceAttr device = input.device;
+  SdpaStrategy strategy = getFamilyStrategy(device).sdpa;
   SdpaDevice limits = {device.getRegistersFullOccupancy(),
                        device.getRegistersMax(),
                        device.getSubgroupSize(),
                        device.getMaxInvocations(),
                        device.getWorkgroupMemoryBytes(),
                        device.getComputeUnits(),
-                       device.getFamily() == target::Family::Adreno,
-                       /*tradesOccupancy=*/device.getFamily() ==
-                               target::Family::Bifrost ||
-                           device.getFamily() == target::Family::Valhall};
+                       strategy.loadsEarly,
+                       strategy.tradesOccupancy,
+                       strategy.loadsAtOnce};
   std::optional<SdpaTile> tile = selectSdpaTile(problem, limits);
   if (!tile)
     return sdpa.emitOpError("head dimension ")
@@ -72,11 +73,13 @@ FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input) {
            << " bytes of workgroup memory of device '" << device.getName()
            << "'";
   MLIRContext *context = region.getContext();
+  SmallVector<int64_t> sizes = {tile->queries, tile->perInvocation, tile->lanes,
+                                tile->keys, tile->valueLanes};
+  if (tile->loadsAtOnce != 1)
+    sizes.push_back(tile->loadsAtOnce);
   return graph::LoweringConfigAttr::get(
       context, StringAttr::get(context, "sdpa"), {tile->workgroup(), 1, 1},
-      {tile->queries, tile->perInvocation, tile->lanes, tile->keys,
-       tile->valueLanes},
-      tile->splits, tile->accumulators, tile->registers);
+      sizes, tile->splits, tile->accumulators, tile->registers);
 }
 
 } // namespace llmc::codegen

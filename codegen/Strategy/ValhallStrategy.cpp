@@ -26,6 +26,7 @@ FamilyStrategy getValhallStrategy(target::DeviceAttr device) {
   strategy.gemm.decode = "bytes";
   strategy.gemm.maxSums = 16;
   strategy.gemm.spareRegisters = 2;
+  strategy.sdpa.tradesOccupancy = true;
   strategy.gemm.int8Step = 32;
   return strategy;
 }

@@ -54,6 +54,10 @@ private:
   uint32_t state;
 };
 
+/// Of the device that tests compile for. Kernels that know their subgroups are
+/// right on no other; the runtime refuses them there.
+inline constexpr uint32_t kDescribedSubgroupSize = 8;
+
 /// Expects |actual - expected| <= tolerance * max |expected|, and no NaN.
 inline void expectClose(const std::vector<float> &actual,
                         const std::vector<double> &expected, double tolerance) {

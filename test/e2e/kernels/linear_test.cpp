@@ -113,6 +113,19 @@ std::string gateText(const TestWeight &weight, int maxRows, bool hasNorm) {
          "\n  }\n}\n";
 }
 
+/// `text` with a config of choice for its region.
+std::string tiledText(std::string text, const codegen::LinearTile &tile,
+                      const std::string &choices = "") {
+  std::string config;
+  llvm::raw_string_ostream(config)
+      << "attributes {lowering_config = #graph.lowering_config<\""
+      << (tile.isGemv ? "gemv" : "gemm") << "\", workgroup = ["
+      << tile.workgroup[0] << ", " << tile.workgroup[1] << ", 1], tile = ["
+      << tile.rows << ", " << tile.columns << ", " << tile.kStep << "]"
+      << choices << ">} ";
+  return text.insert(text.find("{\n", text.find("graph.region")), config);
+}
+
 class LinearTest : public KernelTest {
 protected:
   void checkLinear(const TestWeight &weight, int maxRows, int rows,
@@ -304,7 +317,9 @@ TEST_F(LinearTest, biasAndResidual) {
 class GateTest : public LinearTest {
 protected:
   void check(const char *encoding, int rows, double tolerance,
-             const std::string &target = "lavapipe") {
+             const std::string &target = "lavapipe",
+             const codegen::LinearTile *tile = nullptr,
+             const std::string &choices = "") {
     SCOPED_TRACE(target + " " + encoding + " rows " + std::to_string(rows));
     constexpr int kColumns = 256, kOutputs = 40;
     TestWeight gate = makeRandomWeight(encoding, kOutputs, kColumns, 12),
@@ -312,7 +327,9 @@ protected:
     bool hasNorm = rows <= 8;
     ProgramRunner::Options options;
     options.target = target;
-    auto runner = compile(gateText(gate, rows, hasNorm), options);
+    std::string text = gateText(gate, rows, hasNorm);
+    auto runner =
+        compile(tile ? tiledText(text, *tile, choices) : text, options);
     ASSERT_TRUE(runner);
     std::vector<float> x = Numbers(4).take(size_t(rows) * kColumns),
                        gain = Numbers(5).take(kColumns);
@@ -407,18 +424,6 @@ TEST_F(LinearTest, repeatable) {
 // Tiles that a tuning file may ask for
 //===----------------------------------------------------------------------===//
 
-/// The linear with a config of choice.
-std::string tiledText(const TestWeight &weight, int rows,
-                      const codegen::LinearTile &tile) {
-  std::string text = linearText(weight, rows), config;
-  llvm::raw_string_ostream(config)
-      << "attributes {lowering_config = #graph.lowering_config<\""
-      << (tile.isGemv ? "gemv" : "gemm") << "\", workgroup = ["
-      << tile.workgroup[0] << ", " << tile.workgroup[1] << ", 1], tile = ["
-      << tile.rows << ", " << tile.columns << ", " << tile.kStep << "]>} ";
-  return text.insert(text.find("{\n      %0 ="), config);
-}
-
 TEST_F(LinearTest, everyTileComputesTheSame) {
   codegen::DeviceLimits limits = {};
   limits.registersFullOccupancy = limits.registersMax = 256;
@@ -443,16 +448,32 @@ TEST_F(LinearTest, everyTileComputesTheSame) {
       // Of GEMMs, one step of k is enough for a test that is short.
       if (!tile.isGemv && tile.kStep != 8)
         continue;
-      auto runner = compile(tiledText(weight, rows, tile));
+      auto runner = compile(tiledText(linearText(weight, rows), tile));
       ASSERT_TRUE(runner);
       writeWeight(*runner, "w", weight);
       runner->write("x", x);
       runner->run("f", 0, rows);
-      SCOPED_TRACE(tiledText(weight, rows, tile));
+      SCOPED_TRACE(tiledText(linearText(weight, rows), tile));
       expectClose(unpadRows(runner->read<float>("y"), rows, 40), expected,
                   2e-6);
     }
   }
+}
+
+// One subgroup, and several whose sums meet in workgroup memory; more rows than
+// a tile has; two linears side by side and in turn; with a norm.
+TEST_F(GateTest, sumsOfSubgroups) {
+  if (ProgramRunner::sharedDevice()->subgroupSize() != kDescribedSubgroupSize)
+    GTEST_SKIP() << "this device's subgroups are of another size";
+  for (int64_t lanes : {8, 16, 64})
+    for (int64_t columns : {4, 8})
+      for (int rows : {1, 5}) {
+        SCOPED_TRACE(std::to_string(lanes) + " lanes, columns " +
+                     std::to_string(columns));
+        codegen::LinearTile tile{
+            true, {lanes, 1, 1}, rows == 1 ? 1 : 2, columns, 32, 0, 0};
+        check("q4_0", rows, 4e-6, "lavapipe", &tile, ", reduction = subgroup");
+      }
 }
 
 } // namespace

@@ -68,10 +68,7 @@ TEST_F(RmsNormTest, statisticsOfExtremes) {
 
 // One subgroup, and several whose sums meet in workgroup memory.
 TEST_F(RmsNormTest, sumsOfSubgroups) {
-  // What the kernels are compiled for; a device of another size is refused by
-  // the runtime.
-  constexpr uint32_t kDescribedSize = 8;
-  if (ProgramRunner::sharedDevice()->subgroupSize() != kDescribedSize)
+  if (ProgramRunner::sharedDevice()->subgroupSize() != kDescribedSubgroupSize)
     GTEST_SKIP() << "this device's subgroups are of another size";
   for (int threads : {8, 64})
     for (int size : {64, 1000, 2050}) {
