@@ -186,7 +186,9 @@ void QuantizedStore::storeShared(ArrayRef<SharedQuad> quads, int64_t numSlots) {
   b.barrier();
 
   // The first quad of a block stores what belongs to the block.
-  for (auto [quad, scale] : llvm::zip_equal(quads, scales)) {
+  for (size_t place = 0; place < quads.size(); ++place) {
+    const SharedQuad &quad = quads[place];
+    Value scale = scales[place];
     Value isFirst = b.equal(b.rem(quad.slot, kQuadsPerBlock), b.index(0));
     storeIf(quad.stores ? b.logicalAnd(quad.stores, isFirst) : isFirst, [&] {
       Value total = overBlock(b, codeSums, quad.slot,

@@ -303,7 +303,8 @@ TEST_F(SdpaTest, halfPrecisionCache) {
 }
 
 // Tiles of every kind: one, two and four queries an invocation, of one row or
-// of several; all lanes on one value or in classes; maxima in one step and two.
+// of several; all lanes on one value or in classes; maxima in one step and two;
+// one load at once and some.
 TEST_F(SdpaTest, tiles) {
   const std::vector<std::pair<int, std::string>> groupsAndTiles = {
       {4, "workgroup = [16, 1, 1], tile = [8, 2, 4, 8, 4]"},
@@ -313,7 +314,9 @@ TEST_F(SdpaTest, tiles) {
       {3, "workgroup = [32, 1, 1], tile = [4, 2, 16, 16, 2]"},
       {8, "workgroup = [48, 1, 1], tile = [8, 4, 24, 48, 4]"},
       {4, "workgroup = [64, 1, 1], tile = [8, 2, 16, 16, 8]"},
-      {1, "workgroup = [64, 1, 1], tile = [4, 1, 16, 16, 16]"}};
+      {1, "workgroup = [64, 1, 1], tile = [4, 1, 16, 16, 16]"},
+      {4, "workgroup = [64, 1, 1], tile = [4, 2, 32, 32, 16, 8]"},
+      {3, "workgroup = [32, 1, 1], tile = [4, 2, 16, 16, 2, 3]"}};
   for (const auto &[group, tile] : groupsAndTiles)
     for (int splits : {1, 3}) {
       SCOPED_TRACE(tile + ", splits " + std::to_string(splits));

@@ -155,6 +155,16 @@ TEST(SdpaTile, neitherManyRowsNorShortContextsAreSplit) {
   EXPECT_EQ(selectSdpaTile({1, 32, 8, 128, 128, true}, kNvidia)->splits, 1);
 }
 
+TEST(SdpaTile, loadsInFlightTakeRegisters) {
+  SdpaDevice device = kNvidia;
+  const SdpaProblem problem = {1, 32, 8, 128, 8192, true};
+  const SdpaTile before = *selectSdpaTile(problem, device);
+  device.loadsAtOnce = 8;
+  SdpaTile tile = before;
+  EXPECT_GT(sdpaRegisters(problem, tile, device), before.registers);
+  EXPECT_EQ(selectSdpaTile(problem, device)->loadsAtOnce, 8);
+}
+
 TEST(SdpaTile, nothingFitsADeviceWithoutRegistersOrMemory) {
   EXPECT_FALSE(
       selectSdpaTile({1, 8, 8, 64, 128, false}, {8, 16, 16, 512, 32768, 4}));
