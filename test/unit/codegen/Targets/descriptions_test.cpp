@@ -163,9 +163,8 @@ INSTANTIATE_TEST_SUITE_P(Devices, Report,
 
 TEST(Descriptions, AllParseAndConvert) {
   std::vector<llvm::StringRef> names = getTargetNames();
-  for (const char *name :
-       {"adreno-840", "lavapipe", "mali-g610", "mali-g76", "nvidia-h200",
-        "vulkan-1.1"})
+  for (const char *name : {"adreno-840", "lavapipe", "mali-g610", "mali-g76",
+                           "nvidia-h200", "vulkan-1.1"})
     EXPECT_TRUE(llvm::is_contained(names, name)) << name;
   mlir::MLIRContext context;
   for (llvm::StringRef name : names) {
