@@ -109,6 +109,40 @@ llmc_status_t llmc_session_truncate(llmc_session_t *session,
   });
 }
 
+llmc_status_t llmc_session_fork(llmc_session_t *session, llmc_session_t **fork,
+                                llmc_error_t *error) {
+  return api::guarded(error, [&]() -> Status {
+    if (!fork)
+      return api::missing("the pointer to the fork");
+    *fork = nullptr;
+    if (!session)
+      return api::missing("the session");
+    auto created = std::make_unique<llmc_session>();
+    created->tokenizer = session->tokenizer;
+    LLMC_ASSIGN_OR_RETURN(created->model, session->model->fork());
+    *fork = created.release();
+    return okStatus();
+  });
+}
+
+llmc_status_t llmc_session_save(llmc_session_t *session, const char *path,
+                                llmc_error_t *error) {
+  return api::guarded(error, [&]() -> Status {
+    if (!session || !path)
+      return api::missing(session ? "the path" : "the session");
+    return session->model->save(path);
+  });
+}
+
+llmc_status_t llmc_session_restore(llmc_session_t *session, const char *path,
+                                   llmc_error_t *error) {
+  return api::guarded(error, [&]() -> Status {
+    if (!session || !path)
+      return api::missing(session ? "the path" : "the session");
+    return session->model->restore(path);
+  });
+}
+
 void llmc_session_cancel(llmc_session_t *session) {
   if (session)
     session->model->cancel();

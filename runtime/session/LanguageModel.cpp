@@ -120,6 +120,46 @@ Status LanguageModel::truncate(uint32_t numTokens) {
   return okStatus();
 }
 
+StateIdentity LanguageModel::stateIdentity() const {
+  return {module().reader().contentHash(), module().variant().target().name(),
+          session->stateBytes()};
+}
+
+StatusOr<std::unique_ptr<LanguageModel>> LanguageModel::fork() {
+  LLMC_ASSIGN_OR_RETURN(std::unique_lock<std::mutex> lock, session->acquire());
+  LLMC_ASSIGN_OR_RETURN(std::unique_ptr<Session> copy, session->fork());
+  std::unique_ptr<LanguageModel> model(new LanguageModel(std::move(copy)));
+  LLMC_RETURN_IF_ERROR(model->findFunctions());
+  model->numEvaluated = numEvaluated;
+  return model;
+}
+
+Status LanguageModel::save(const std::string &path) {
+  LLMC_ASSIGN_OR_RETURN(std::unique_lock<std::mutex> lock, session->acquire());
+  LLMC_ASSIGN_OR_RETURN(
+      std::unique_ptr<StateFileWriter> writer,
+      StateFileWriter::create(path, stateIdentity(), numEvaluated));
+  LLMC_RETURN_IF_ERROR(session->readStates(
+      [&](format::ByteSpan piece) { return writer->write(piece); }));
+  return writer->commit();
+}
+
+Status LanguageModel::restore(const std::string &path) {
+  LLMC_ASSIGN_OR_RETURN(std::unique_lock<std::mutex> lock, session->acquire());
+  LLMC_ASSIGN_OR_RETURN(std::unique_ptr<StateFileReader> reader,
+                        StateFileReader::open(path, stateIdentity()));
+  if (reader->position() > maxContext)
+    return Status(StatusCode::InvalidFile,
+                  path + ": holds " + std::to_string(reader->position()) +
+                      " tokens, the context has room for " +
+                      std::to_string(maxContext));
+  numEvaluated = 0;
+  LLMC_RETURN_IF_ERROR(session->writeStates(
+      [&](uint8_t *data, size_t size) { return reader->read(data, size); }));
+  numEvaluated = reader->position();
+  return okStatus();
+}
+
 Status LanguageModel::checkTokens(const int32_t *tokens, size_t count) const {
   if (count == 0)
     return Status(StatusCode::InvalidArgument, "there is no token to evaluate");

@@ -6,10 +6,12 @@
 #define LLMC_RUNTIME_SESSION_LANGUAGEMODEL_H
 
 #include "runtime/session/Session.h"
+#include "runtime/session/StateFile.h"
 
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace llmc::runtime {
@@ -56,6 +58,17 @@ public:
     return session->dispatchTimes();
   }
   void forgetDispatchTimes() { session->forgetDispatchTimes(); }
+  /// Another session that has evaluated the same tokens; from then on each goes
+  /// its own way.
+  StatusOr<std::unique_ptr<LanguageModel>> fork();
+  /// Writes all that later tokens depend on to the file at `path`, replacing a
+  /// file of that name when it is whole. Io: the file can't be written.
+  Status save(const std::string &path);
+  /// Goes on from a saved session of the same .llmc file and variant, on this
+  /// device or another. NotFound, Io; InvalidFile: damaged, or of another file,
+  /// and then the session is as before.
+  Status restore(const std::string &path);
+
   /// Ends an evaluation that is under way in another thread, between two of its
   /// steps, or else the next one.
   void cancel() { isCancelled = true; }
@@ -70,6 +83,7 @@ private:
   explicit LanguageModel(std::unique_ptr<Session> session)
       : session(std::move(session)) {}
   Status findFunctions();
+  StateIdentity stateIdentity() const;
   Status checkTokens(const int32_t *tokens, size_t count) const;
   Status evaluate(const int32_t *tokens, size_t count, bool wantsAll,
                   const LogitsSink &sink);

@@ -5,6 +5,7 @@
 #include "runtime/session/Session.h"
 
 #include "runtime/session/OneTimeCommands.h"
+#include "runtime/session/StagedCopy.h"
 
 #include <algorithm>
 #include <cstring>
@@ -68,6 +69,12 @@ StatusOr<uint32_t> findPort(const Ports &ports, const std::string &name,
                     "', only: " + (known.empty() ? "none" : known));
 }
 
+/// Bytes of the piece that begins at `offset`.
+size_t pieceAt(const vulkan::Buffer &buffer, uint64_t offset) {
+  return static_cast<size_t>(
+      std::min<uint64_t>(StagedCopy::kPieceBytes, buffer.size() - offset));
+}
+
 Status checkRows(const format::Port &port, uint64_t rows) {
   const uint64_t most = port.slice().range() / port.row_bytes();
   if (rows <= most)
@@ -82,6 +89,7 @@ Status checkRows(const format::Port &port, uint64_t rows) {
 /// Everything that a step in flight uses.
 struct Session::State {
   std::shared_ptr<const Module> module; // outlives what follows
+  SessionOptions options;
   std::chrono::milliseconds timeout;
   BufferList buffers; // by index in the variant; null for weights, which the
                       // module has
@@ -104,6 +112,9 @@ struct Session::State {
     return buffers[index] ? *buffers[index] : *module->weights()[index];
   }
 
+  /// Calls `visit` with every buffer that holds a state.
+  Status forEachState(
+      const std::function<Status(const vulkan::Buffer &, size_t)> &visit) const;
   Status createBuffers();
   Status zeroBuffers();
   Status createSets();
@@ -112,6 +123,14 @@ struct Session::State {
   Status recordEntry(uint32_t index, size_t &nextSet);
   Status addTimes(uint32_t entry);
 };
+
+Status Session::State::forEachState(
+    const std::function<Status(const vulkan::Buffer &, size_t)> &visit) const {
+  for (size_t i = 0; i < buffers.size(); ++i)
+    if (variant().buffers(static_cast<int>(i)).kind() == format::Buffer::STATE)
+      LLMC_RETURN_IF_ERROR(visit(*buffers[i], i));
+  return okStatus();
+}
 
 Status Session::State::createBuffers() {
   buffers.resize(static_cast<size_t>(variant().buffers_size()));
@@ -230,6 +249,7 @@ Session::create(std::shared_ptr<const Module> module,
                 const SessionOptions &options) {
   auto state = std::make_unique<State>();
   state->module = std::move(module);
+  state->options = options;
   vulkan::Device &device = state->module->device();
   state->timeout = options.stepTimeout.count() > 0
                        ? options.stepTimeout
@@ -366,6 +386,64 @@ Status Session::readOutput(uint32_t entry, uint32_t port, void *data,
        ++row, source += info.row_bytes(), target += rowSize)
     std::memcpy(target, source, rowSize);
   return okStatus();
+}
+
+StatusOr<std::unique_ptr<Session>> Session::fork() const {
+  LLMC_RETURN_IF_ERROR(state->failure);
+  LLMC_ASSIGN_OR_RETURN(std::unique_ptr<Session> copy,
+                        create(state->module, state->options));
+  LLMC_ASSIGN_OR_RETURN(std::unique_ptr<OneTimeCommands> commands,
+                        OneTimeCommands::create(state->module->device()));
+  LLMC_ASSIGN_OR_RETURN(vulkan::CommandBuffer recording, commands->begin());
+  recording.acquireForCopies();
+  LLMC_RETURN_IF_ERROR(state->forEachState([&](const vulkan::Buffer &buffer,
+                                               size_t index) {
+    recording.copy(buffer, 0, *copy->state->buffers[index], 0, buffer.size());
+    return okStatus();
+  }));
+  LLMC_RETURN_IF_ERROR(commands->finish(state->timeout));
+  return copy;
+}
+
+uint64_t Session::stateBytes() const {
+  uint64_t bytes = 0;
+  for (const format::Buffer &buffer : state->variant().buffers())
+    if (buffer.kind() == format::Buffer::STATE)
+      bytes += buffer.size();
+  return bytes;
+}
+
+Status
+Session::readStates(const std::function<Status(format::ByteSpan)> &take) const {
+  LLMC_RETURN_IF_ERROR(state->failure);
+  StagedCopy copier(state->module->device());
+  return state->forEachState([&](const vulkan::Buffer &buffer, size_t) {
+    for (uint64_t done = 0; done < buffer.size();
+         done += StagedCopy::kPieceBytes) {
+      LLMC_ASSIGN_OR_RETURN(
+          const format::ByteSpan piece,
+          copier.fromDevice(buffer, done, pieceAt(buffer, done)));
+      LLMC_RETURN_IF_ERROR(take(piece));
+    }
+    return okStatus();
+  });
+}
+
+Status
+Session::writeStates(const std::function<Status(uint8_t *, size_t)> &give) {
+  LLMC_RETURN_IF_ERROR(state->failure);
+  StagedCopy copier(state->module->device());
+  std::vector<uint8_t> bytes;
+  return state->forEachState([&](const vulkan::Buffer &buffer, size_t) {
+    for (uint64_t done = 0; done < buffer.size();
+         done += StagedCopy::kPieceBytes) {
+      bytes.resize(pieceAt(buffer, done));
+      LLMC_RETURN_IF_ERROR(give(bytes.data(), bytes.size()));
+      LLMC_RETURN_IF_ERROR(
+          copier.toDevice({bytes.data(), bytes.size()}, buffer, done));
+    }
+    return okStatus();
+  });
 }
 
 Status Session::runFunction(const std::string &function, const StepWords &words,

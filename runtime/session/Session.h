@@ -14,6 +14,7 @@
 #include "runtime/vulkan/Fence.h"
 
 #include <chrono>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <mutex>
@@ -67,6 +68,10 @@ public:
 
   const Module &module() const;
 
+  /// Another session of the module with these states; arenas and outputs are
+  /// its own and not copied.
+  StatusOr<std::unique_ptr<Session>> fork() const;
+
   /// The right to use the session, until the lock dies. Busy when another
   /// thread has it.
   StatusOr<std::unique_lock<std::mutex>> acquire();
@@ -99,6 +104,16 @@ public:
   /// Reads the first `rows` rows of a port, as the last submission left them.
   Status readOutput(uint32_t entry, uint32_t port, void *data,
                     uint64_t rows) const;
+
+  /// Bytes of all states.
+  uint64_t stateBytes() const;
+  /// Gives the states' bytes, piece by piece.
+  Status
+  readStates(const std::function<Status(format::ByteSpan piece)> &take) const;
+  /// Sets the states to what `give` fills in, piece by piece. After a failure
+  /// the states are of no use until they are set or begun anew.
+  Status
+  writeStates(const std::function<Status(uint8_t *data, size_t size)> &give);
 
   /// All of the above for one step of any function: every input has to be
   /// given, outputs are those asked for.

@@ -5,22 +5,20 @@
 #include "runtime/session/Weights.h"
 
 #include "runtime/format/Checksum.h"
-#include "runtime/session/OneTimeCommands.h"
+#include "runtime/session/StagedCopy.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace llmc::runtime {
 
 namespace {
 
-constexpr size_t kPieceBytes = size_t{16} << 20;
-constexpr std::chrono::milliseconds kCopyTimeout = std::chrono::minutes(2);
+constexpr size_t kPieceBytes = StagedCopy::kPieceBytes;
 
 class Uploader {
 public:
   Uploader(vulkan::Device &device, const format::Reader &reader)
-      : device(device), reader(reader) {}
+      : copier(device), reader(reader) {}
 
   Status upload(const format::WeightPlacement &placement,
                 const vulkan::Buffer &target) {
@@ -30,7 +28,8 @@ public:
       const format::ByteSpan piece{section.data + done,
                                    std::min(kPieceBytes, section.size - done)};
       checksum.update(piece.data, piece.size);
-      LLMC_RETURN_IF_ERROR(copy(piece, target, placement.offset() + done));
+      LLMC_RETURN_IF_ERROR(
+          copier.toDevice(piece, target, placement.offset() + done));
       reader.releasePages(piece);
     }
     const auto &info =
@@ -41,35 +40,8 @@ public:
   }
 
 private:
-  Status copy(format::ByteSpan piece, const vulkan::Buffer &target,
-              uint64_t offset) {
-    if (target.mapped()) {
-      std::memcpy(target.mapped() + offset, piece.data, piece.size);
-      return okStatus();
-    }
-    LLMC_RETURN_IF_ERROR(makeStaging());
-    std::memcpy(staging->mapped(), piece.data, piece.size);
-    LLMC_ASSIGN_OR_RETURN(vulkan::CommandBuffer recording, commands->begin());
-    recording.copy(*staging, 0, target, offset, piece.size);
-    return commands->finish(kCopyTimeout);
-  }
-
-  Status makeStaging() {
-    if (staging)
-      return okStatus();
-    LLMC_ASSIGN_OR_RETURN(commands, OneTimeCommands::create(device));
-    LLMC_ASSIGN_OR_RETURN(
-        staging,
-        vulkan::Buffer::create(device, kPieceBytes,
-                               vulkan::BufferAccess::HostWrites, "staging"));
-    return okStatus();
-  }
-
-  vulkan::Device &device;
+  StagedCopy copier;
   const format::Reader &reader;
-  std::unique_ptr<vulkan::Buffer>
-      staging; // only when the host can't reach the weights' memory
-  std::unique_ptr<OneTimeCommands> commands;
 };
 
 } // namespace

@@ -48,36 +48,60 @@ StatusOr<Sampler> Sampler::create(const SamplerOptions &options,
   return Sampler(options, vocabularySize);
 }
 
+Sampler::Sampler(const SamplerOptions &options, int32_t vocabularySize)
+    : options(options), vocabularySize(vocabularySize), random(options.seed) {
+  const size_t window = static_cast<size_t>(options.repetitionWindow),
+               size = static_cast<size_t>(vocabularySize);
+  if (penalizes()) {
+    recent.reserve(window);
+    distinct.reserve(window);
+  }
+  if (!isGreedy() || penalizes())
+    candidates.reserve(size);
+  if (!isGreedy())
+    cumulative.reserve(size);
+}
+
 StatusOr<int32_t> Sampler::sample(const float *logits, size_t numLogits) {
   if (numLogits < static_cast<size_t>(vocabularySize))
     return Status(StatusCode::InvalidArgument,
                   "sampler: " + std::to_string(numLogits) +
                       " logits for a vocabulary of " +
                       std::to_string(vocabularySize));
-  std::vector<Candidate> candidates(vocabularySize);
+  int32_t largest = 0;
   for (int32_t id = 0; id < vocabularySize; ++id) {
     if (!std::isfinite(logits[id]))
       return Status(StatusCode::NonFinite, "the logit of token " +
                                                std::to_string(id) + " is " +
                                                std::to_string(logits[id]) +
                                                ", expected a finite number");
-    candidates[id] = {id, logits[id]};
+    if (logits[id] > logits[largest])
+      largest = id;
   }
-  penalizeRecent(candidates);
-  if (options.temperature == 0.0f)
-    return std::max_element(candidates.begin(), candidates.end(),
-                            [](const Candidate &a, const Candidate &b) {
-                              return a.logit < b.logit;
-                            })
-        ->id;
-  keepLikeliest(candidates);
-  return draw(candidates);
+  if (isGreedy() && !penalizes())
+    return largest;
+  candidates.clear();
+  for (int32_t id = 0; id < vocabularySize; ++id)
+    candidates.push_back({id, logits[id]});
+  penalizeRecent();
+  if (isGreedy())
+    return likeliest();
+  keepLikeliest();
+  return draw();
 }
 
-void Sampler::penalizeRecent(std::vector<Candidate> &candidates) const {
-  if (options.repetitionPenalty == 1.0f)
+int32_t Sampler::likeliest() const {
+  return std::max_element(candidates.begin(), candidates.end(),
+                          [](const Candidate &a, const Candidate &b) {
+                            return a.logit < b.logit;
+                          })
+      ->id;
+}
+
+void Sampler::penalizeRecent() {
+  if (!penalizes())
     return;
-  std::vector<int32_t> distinct(recent.begin(), recent.end());
+  distinct.assign(recent.begin(), recent.end());
   std::sort(distinct.begin(), distinct.end());
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
   for (int32_t id : distinct) {
@@ -87,7 +111,7 @@ void Sampler::penalizeRecent(std::vector<Candidate> &candidates) const {
   }
 }
 
-void Sampler::keepLikeliest(std::vector<Candidate> &candidates) const {
+void Sampler::keepLikeliest() {
   auto isLikelier = [](const Candidate &a, const Candidate &b) {
     return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
   };
@@ -103,12 +127,11 @@ void Sampler::keepLikeliest(std::vector<Candidate> &candidates) const {
   }
 }
 
-int32_t Sampler::draw(const std::vector<Candidate> &candidates) {
+int32_t Sampler::draw() {
   double largest = candidates[0].logit;
   for (const Candidate &candidate : candidates)
     largest = std::max(largest, candidate.logit);
-  std::vector<double> cumulative;
-  cumulative.reserve(candidates.size());
+  cumulative.clear();
   double sum = 0.0;
   for (const Candidate &candidate : candidates) {
     sum += std::exp((candidate.logit - largest) / options.temperature);
@@ -130,9 +153,14 @@ int32_t Sampler::draw(const std::vector<Candidate> &candidates) {
 void Sampler::accept(int32_t id) {
   if (id < 0 || id >= vocabularySize)
     return;
-  recent.push_back(id);
-  while (recent.size() > static_cast<size_t>(options.repetitionWindow))
-    recent.pop_front();
+  if (!penalizes() || options.repetitionWindow == 0)
+    return;
+  if (recent.size() < static_cast<size_t>(options.repetitionWindow)) {
+    recent.push_back(id);
+    return;
+  }
+  recent[oldest] = id;
+  oldest = (oldest + 1) % recent.size();
 }
 
 } // namespace llmc::text

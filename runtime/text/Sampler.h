@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 namespace llmc::text {
@@ -55,18 +54,25 @@ private:
     double logit; // double: the penalty may not overflow
   };
 
-  Sampler(const SamplerOptions &options, int32_t vocabularySize)
-      : options(options), vocabularySize(vocabularySize), random(options.seed) {
-  }
+  Sampler(const SamplerOptions &options, int32_t vocabularySize);
 
-  void penalizeRecent(std::vector<Candidate> &candidates) const;
-  void keepLikeliest(std::vector<Candidate> &candidates) const;
-  int32_t draw(const std::vector<Candidate> &candidates);
+  bool isGreedy() const { return options.temperature == 0.0f; }
+  bool penalizes() const { return options.repetitionPenalty != 1.0f; }
+  void penalizeRecent();
+  int32_t likeliest() const;
+  void keepLikeliest();
+  int32_t draw();
 
   SamplerOptions options;
   int32_t vocabularySize;
   Random random;
-  std::deque<int32_t> recent;
+  /// At most a window of them; the oldest is replaced first.
+  std::vector<int32_t> recent;
+  size_t oldest = 0;
+  /// Of one call; kept, so that a token costs no allocation.
+  std::vector<Candidate> candidates;
+  std::vector<double> cumulative;
+  std::vector<int32_t> distinct;
 };
 
 } // namespace llmc::text

@@ -53,6 +53,13 @@ void CommandBuffer::acquireFromHost() {
                 kCompute, kShaderReadWrite);
 }
 
+void CommandBuffer::acquireForCopies() {
+  memoryBarrier(kTransfer | kCompute,
+                VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT,
+                kTransfer,
+                VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
+}
+
 void CommandBuffer::releaseToHost() {
   memoryBarrier(kTransfer | kCompute,
                 VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT,

@@ -34,6 +34,9 @@ public:
   /// What the host wrote, what earlier submissions wrote and copies are seen by
   /// shaders after it.
   void acquireFromHost();
+  /// What earlier submissions and copies before it wrote is seen by copies
+  /// after it, which also wait for those that read.
+  void acquireForCopies();
   /// What shaders and copies before it wrote is seen by the host once the fence
   /// is signalled.
   void releaseToHost();

@@ -54,10 +54,14 @@ Bytes sealManifest(const format::Manifest &manifest, Bytes head) {
   return head;
 }
 
-std::string writeTemporary(const std::string &name, const Bytes &bytes) {
+std::string temporaryPath(const std::string &name) {
   const char *folder = std::getenv("TMPDIR");
-  const std::string path = std::string(folder ? folder : "/tmp") + "/llmc-" +
-                           std::to_string(::getpid()) + "-" + name;
+  return std::string(folder ? folder : "/tmp") + "/llmc-" +
+         std::to_string(::getpid()) + "-" + name;
+}
+
+std::string writeTemporary(const std::string &name, const Bytes &bytes) {
+  const std::string path = temporaryPath(name);
   std::ofstream file(path, std::ios::binary);
   file.write(reinterpret_cast<const char *>(bytes.data()),
              static_cast<std::streamsize>(bytes.size()));

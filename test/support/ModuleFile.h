@@ -32,6 +32,9 @@ struct ModuleFile {
 /// after `head` (header room and sections).
 Bytes sealManifest(const format::Manifest &manifest, Bytes head);
 
+/// A path in the folder for temporary files that no other process has.
+std::string temporaryPath(const std::string &name);
+
 /// Writes `bytes` to a new file below the test's temporary folder.
 std::string writeTemporary(const std::string &name, const Bytes &bytes);
 

@@ -37,7 +37,7 @@ extern "C" {
 #endif
 
 /* Grows when something is added. */
-#define LLMC_API_VERSION 1
+#define LLMC_API_VERSION 2
 
 typedef enum llmc_status {
   LLMC_STATUS_OK = 0,
@@ -207,6 +207,22 @@ LLMC_API llmc_status_t llmc_session_decode(llmc_session_t *session,
 LLMC_API llmc_status_t llmc_session_truncate(llmc_session_t *session,
                                              uint32_t num_tokens,
                                              llmc_error_t *error);
+/* A session of its own that has evaluated the same tokens: a prompt that many
+ * conversations begin with is evaluated once. The caller owns |*fork|. */
+LLMC_API llmc_status_t llmc_session_fork(llmc_session_t *session,
+                                         llmc_session_t **fork,
+                                         llmc_error_t *error);
+/* Writes the session's tokens, as far as later ones depend on them, to the file
+ * at |path|; a file of that name is replaced when the new one is whole. The
+ * file is about as large as the KV cache. */
+LLMC_API llmc_status_t llmc_session_save(llmc_session_t *session,
+                                         const char *path, llmc_error_t *error);
+/* Goes on where the saved session was: of the same .llmc file and variant, on
+ * any device. LLMC_STATUS_INVALID_FILE: it is damaged or of another file, and
+ * the session is as before. */
+LLMC_API llmc_status_t llmc_session_restore(llmc_session_t *session,
+                                            const char *path,
+                                            llmc_error_t *error);
 /* Ends the evaluation under way, between two submissions, or else the next one,
  * with LLMC_STATUS_CANCELLED. Any thread. */
 LLMC_API void llmc_session_cancel(llmc_session_t *session);

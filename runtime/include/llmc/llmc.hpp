@@ -181,6 +181,27 @@ public:
     });
   }
 
+  /// A session of its own that has evaluated the same tokens.
+  Session fork() const {
+    llmc_session_t *created = nullptr;
+    detail::check([&](llmc_error_t *error) {
+      return llmc_session_fork(get(), &created, error);
+    });
+    return Session(created, vocabularySize);
+  }
+
+  void save(const std::string &path) const {
+    detail::check([&](llmc_error_t *error) {
+      return llmc_session_save(get(), path.c_str(), error);
+    });
+  }
+
+  void restore(const std::string &path) {
+    detail::check([&](llmc_error_t *error) {
+      return llmc_session_restore(get(), path.c_str(), error);
+    });
+  }
+
   void cancel() { llmc_session_cancel(get()); }
 
   /// `callback` as llmc_token_callback_t, but true goes on and false ends. An
@@ -216,6 +237,9 @@ public:
   }
 
 private:
+  Session(llmc_session_t *owned, uint32_t vocabularySize)
+      : handle(owned), vocabularySize(vocabularySize) {}
+
   std::unique_ptr<llmc_session_t,
                   detail::Destroyer<llmc_session_t, llmc_session_destroy>>
       handle;

@@ -117,6 +117,28 @@ TEST(Api, worksFromCpp) {
   EXPECT_THROW(session.decode(3), Error);
 }
 
+TEST(Api, forksSavesAndRestores) {
+  LLMC_NEED_DEVICE();
+  const CountingFile file;
+  const Module module(Engine(), file.path());
+  const std::string path = temporaryPath("api.session");
+  Session session(module);
+  session.prefill({1, 2});
+  Session fork = session.fork();
+  session.save(path);
+  EXPECT_EQ(fork.decode(4), expectedLogits({}, 7));
+  EXPECT_EQ(session.decode(3), expectedLogits({}, 6));
+  fork.restore(path);
+  EXPECT_EQ(fork.position(), 2u);
+  EXPECT_EQ(fork.decode(1), expectedLogits({}, 4));
+  std::remove(path.c_str());
+  EXPECT_THROW(fork.restore(path), Error);
+  EXPECT_EQ(llmc_session_save(nullptr, path.c_str(), nullptr),
+            LLMC_STATUS_INVALID_ARGUMENT);
+  EXPECT_EQ(llmc_session_fork(session.get(), nullptr, nullptr),
+            LLMC_STATUS_INVALID_ARGUMENT);
+}
+
 TEST(Api, stopsWhenTheContextIsFull) {
   LLMC_NEED_DEVICE();
   CountingModelOptions options = preferring(3);

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <limits>
 #include <numeric>
 #include <thread>
@@ -218,6 +219,58 @@ TEST(LanguageModel, isNotInEveryFile) {
   ASSERT_TRUE(module.ok());
   EXPECT_EQ(LanguageModel::create(*module, {}).status().code(),
             StatusCode::Unsupported);
+}
+
+TEST(LanguageModel, aForkGoesItsOwnWay) {
+  LLMC_NEED_DEVICE();
+  auto model = createModel();
+  expectPrefill(*model, {3, 4}, 7);
+  auto fork = model->fork();
+  ASSERT_TRUE(fork.ok()) << fork.status().message();
+  EXPECT_EQ((*fork)->position(), 2u);
+  expectPrefill(**fork, {1}, 8);
+  expectPrefill(*model, {4, 4}, 15);
+  expectPrefill(**fork, {2}, 10);
+  model.reset();
+  expectPrefill(**fork, {1}, 11);
+}
+
+TEST(LanguageModel, aSavedSessionGoesOnInAnother) {
+  LLMC_NEED_DEVICE();
+  const std::string path = temporaryPath("counting.session");
+  auto module = load(makeCountingModel());
+  ASSERT_TRUE(module.ok());
+  {
+    auto model = LanguageModel::create(*module, {});
+    expectPrefill(**model, {3, 4, 2}, 9);
+    const Status saved = (*model)->save(path);
+    ASSERT_TRUE(saved.ok()) << saved.message();
+  }
+  auto model = LanguageModel::create(*module, {});
+  expectPrefill(**model, {1, 1, 1, 1, 1}, 5);
+  const Status restored = (*model)->restore(path);
+  ASSERT_TRUE(restored.ok()) << restored.message();
+  EXPECT_EQ((*model)->position(), 3u);
+  expectPrefill(**model, {4}, 13);
+  std::remove(path.c_str());
+  EXPECT_EQ((*model)->restore(path).code(), StatusCode::NotFound);
+  expectPrefill(**model, {1}, 14);
+}
+
+TEST(LanguageModel, refusesTheSessionOfAnotherFile) {
+  LLMC_NEED_DEVICE();
+  const std::string path = temporaryPath("foreign.session");
+  auto model = createModel();
+  expectPrefill(*model, {3}, 3);
+  ASSERT_TRUE(model->save(path).ok());
+  CountingModelOptions other;
+  other.weight = {1, 2, 3, 4, 5};
+  auto foreign = createModel(other);
+  expectPrefill(*foreign, {2}, 2, other);
+  EXPECT_EQ(foreign->restore(path).message(),
+            path + ": is a session of another .llmc file");
+  expectPrefill(*foreign, {2}, 4, other);
+  std::remove(path.c_str());
 }
 
 } // namespace

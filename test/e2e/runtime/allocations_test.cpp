@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Once a session is warm, a token costs no allocation. A program of its own,
+// since it counts every `new` of the process; what the driver does below
+// Vulkan's functions is the driver's.
+
+#include "runtime/session/LanguageModel.h"
+#include "runtime/text/Sampler.h"
+#include "test/e2e/runtime/CountingModel.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+std::atomic<bool> isCounting{false};
+std::atomic<int> numAllocations{0};
+
+void *allocate(size_t size) {
+  if (isCounting)
+    ++numAllocations;
+  if (void *memory = std::malloc(size ? size : 1))
+    return memory;
+  throw std::bad_alloc();
+}
+
+} // namespace
+
+void *operator new(size_t size) { return allocate(size); }
+void *operator new[](size_t size) { return allocate(size); }
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete[](void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+void operator delete[](void *memory, size_t) noexcept { std::free(memory); }
+
+namespace llmc::test {
+namespace {
+
+/// Allocations of this thread's work, the driver's in C++ among them.
+template <typename Body>
+int allocationsOf(const Body &body) {
+  numAllocations = 0;
+  isCounting = true;
+  body();
+  isCounting = false;
+  return numAllocations;
+}
+
+TEST(Allocations, theCounterCounts) {
+  EXPECT_EQ(allocationsOf([] { delete new int(1); }), 1);
+}
+
+TEST(Allocations, noneForADecodedToken) {
+  LLMC_NEED_DEVICE();
+  auto module = load(makeCountingModel());
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  auto model = runtime::LanguageModel::create(*module, {});
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  std::vector<float> logits((*model)->vocabularySize());
+  for (int32_t token : {1, 2})
+    ASSERT_TRUE((*model)->decode(token, logits.data()).ok());
+  bool isOk = true;
+  const int count = allocationsOf([&] {
+    for (int step = 0; step < 20; ++step)
+      isOk &= (*model)->decode(3, logits.data()).ok();
+  });
+  EXPECT_TRUE(isOk);
+  EXPECT_EQ(count, 0);
+}
+
+TEST(Allocations, noneForASampledToken) {
+  text::SamplerOptions options;
+  std::vector<float> logits(1000);
+  for (size_t i = 0; i < logits.size(); ++i)
+    logits[i] = static_cast<float>(i % 37);
+  for (float temperature : {0.0f, 0.8f})
+    for (float penalty : {1.0f, 1.2f}) {
+      options.temperature = temperature;
+      options.repetitionPenalty = penalty;
+      options.topP = 0.9f;
+      auto sampler = text::Sampler::create(options, 1000);
+      ASSERT_TRUE(sampler.ok());
+      const int count = allocationsOf([&] {
+        for (int step = 0; step < 100; ++step)
+          sampler->accept(*sampler->sample(logits.data(), logits.size()));
+      });
+      EXPECT_EQ(count, 0) << temperature << " " << penalty;
+    }
+}
+
+} // namespace
+} // namespace llmc::test
