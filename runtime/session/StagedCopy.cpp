@@ -13,11 +13,13 @@ static constexpr std::chrono::milliseconds kCopyTimeout =
 
 Status StagedCopy::prepare(std::unique_ptr<vulkan::Buffer> &staging,
                            vulkan::BufferAccess access) {
-  if (!commands)
+  if (!commands) {
     LLMC_ASSIGN_OR_RETURN(commands, OneTimeCommands::create(device));
-  if (!staging)
+  }
+  if (!staging) {
     LLMC_ASSIGN_OR_RETURN(staging, vulkan::Buffer::create(device, kPieceBytes,
                                                           access, "staging"));
+  }
   return okStatus();
 }
 

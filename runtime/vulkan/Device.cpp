@@ -103,8 +103,10 @@ Status Device::submit(const std::vector<VkCommandBuffer> &commandBuffers,
   info.pCommandBuffers = commandBuffers.data();
   const std::lock_guard<std::mutex> guard(queueLock);
   const VkResult result = table.vkQueueSubmit(queue, 1, &info, fence.handle());
-  if (result == VK_SUCCESS)
+  if (result == VK_SUCCESS) {
     fence.notePending();
+    return okStatus(); // without the sentence: this runs for every token
+  }
   return noteLoss(fromResult(result, "submitting to " + facts().name));
 }
 

@@ -62,10 +62,11 @@ static StatusCode codeOf(VkResult result) {
   }
 }
 
-Status fromResult(VkResult result, const std::string &act) {
+Status fromResult(VkResult result, std::string_view act) {
   if (result == VK_SUCCESS)
     return okStatus();
-  return Status(codeOf(result), act + " failed with " + resultName(result));
+  return Status(codeOf(result),
+                std::string(act) + " failed with " + resultName(result));
 }
 
 } // namespace llmc::vulkan

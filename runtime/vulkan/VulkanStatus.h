@@ -8,6 +8,9 @@
 #include "runtime/format/Status.h"
 #include "runtime/vulkan/Functions.h"
 
+#include <string>
+#include <string_view>
+
 namespace llmc::vulkan {
 
 /// "VK_ERROR_DEVICE_LOST"; "VkResult -99" for one that is not known here.
@@ -16,7 +19,7 @@ std::string resultName(VkResult result);
 /// Ok for VK_SUCCESS; else the sentence `act` + " failed with " + the result's
 /// name. VK_INCOMPLETE and other positive results that no caller asks for are
 /// failures too.
-Status fromResult(VkResult result, const std::string &act);
+Status fromResult(VkResult result, std::string_view act);
 
 } // namespace llmc::vulkan
 
