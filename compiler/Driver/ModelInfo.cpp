@@ -4,12 +4,11 @@
 
 #include "compiler/Driver/ModelInfo.h"
 
-#include "compiler/Import/TokenizerFromGguf.h"
+#include "compiler/Import/ModelTokenizer.h"
 #include "dialects/Graph/Graph.h"
 #include "runtime/format/Checksum.h"
 
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/FileSystem.h"
 
 namespace llmc::driver {
 
@@ -59,12 +58,7 @@ static uint64_t hashGraph(ModuleOp module) {
 }
 
 static Status readTokenizer(StringRef inputPath, format::Manifest &manifest) {
-  if (inputPath.ends_with(".mlir") || llvm::sys::fs::is_directory(inputPath))
-    return okStatus();
-  auto file = gguf::GgufFile::open(inputPath);
-  if (!file)
-    return Status(StatusCode::InvalidFile, llvm::toString(file.takeError()));
-  auto tokenizer = importer::readTokenizer(**file);
+  auto tokenizer = importer::readModelTokenizer(inputPath);
   if (!tokenizer)
     return Status(StatusCode::InvalidFile,
                   llvm::toString(tokenizer.takeError()));

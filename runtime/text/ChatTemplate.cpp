@@ -213,6 +213,43 @@ Status renderQwen3(Conversation &chat) {
   return okStatus();
 }
 
+// LFM2.5: ChatML where the thoughts of all answers but the last are left out,
+// and an empty system text too.
+
+bool isLfm25(std::string_view source) {
+  return containsAll(source,
+                     {"<|im_start|>", "<|im_end|>", "keep_past_thinking",
+                      "last_assistant_index", "split(\"</think>\")[-1] | trim",
+                      "add_generation_prompt"});
+}
+
+size_t lastAnswer(const std::vector<Message> &messages) {
+  for (size_t i = messages.size(); i-- > 0;)
+    if (messages[i].role == "assistant")
+      return i;
+  return messages.size();
+}
+
+Status renderLfm25(Conversation &chat) {
+  constexpr std::string_view kClose = "</think>";
+  chat.markup(chat.bos);
+  size_t lastAnswerIndex = lastAnswer(chat.messages);
+  for (size_t i = 0; i < chat.messages.size(); ++i) {
+    Message message = chat.messages[i];
+    if (i == 0 && chat.system() && message.content.empty())
+      continue;
+    size_t close = message.content.rfind(kClose);
+    if (message.role == "assistant" && i != lastAnswerIndex &&
+        close != std::string::npos)
+      message.content = trim(std::string_view(chat.messages[i].content)
+                                 .substr(close + kClose.size()));
+    writeChatmlTurn(chat, message);
+  }
+  if (chat.options.addGenerationPrompt)
+    chat.markup("<|im_start|>assistant\n");
+  return okStatus();
+}
+
 // Zephyr, TinyLlama: <|role|>, newline, content, EOS, newline.
 
 bool isZephyr(std::string_view source) {
@@ -366,6 +403,7 @@ struct ChatTemplate::Family {
   static const Family *find(std::string_view source) {
     static constexpr Family kFamilies[] = {
         {"qwen3", isQwen3, renderQwen3},
+        {"lfm2.5", isLfm25, renderLfm25},
         {"chatml", isChatml, renderChatml},
         {"zephyr", isZephyr, renderZephyr},
         {"llama-2", isLlama2, renderLlama2},
@@ -386,10 +424,11 @@ StatusOr<ChatTemplate> ChatTemplate::create(const TokenizerSpec &spec) {
                   "prompt as it is");
   const Family *family = Family::find(spec.chatTemplate);
   if (!family)
-    return Status(StatusCode::Unsupported,
-                  "chat: the model's chat template is of no known family "
-                  "(qwen3, chatml, zephyr, llama-2, mistral, llama-3, gemma); "
-                  "--raw gives it the prompt as it is");
+    return Status(
+        StatusCode::Unsupported,
+        "chat: the model's chat template is of no known family "
+        "(qwen3, lfm2.5, chatml, zephyr, llama-2, mistral, llama-3, gemma); "
+        "--raw gives it the prompt as it is");
   ChatTemplate result(*family);
   result.bosText = spelling(spec, spec.bosId);
   result.eosText = spelling(spec, spec.eosId);

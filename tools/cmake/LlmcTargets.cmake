@@ -7,6 +7,10 @@ if(LLMC_SANITIZE)
   target_compile_options(LlmcCompileOptions INTERFACE -fsanitize=${LLMC_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(LlmcCompileOptions INTERFACE -fsanitize=${LLMC_SANITIZE})
 endif()
+if(LLMC_FUZZ)
+  # A library's findings end the process too.
+  target_compile_options(LlmcCompileOptions INTERFACE -fsanitize=fuzzer-no-link -fno-sanitize-recover=all)
+endif()
 
 # llmc_add_library(NAME SOURCES a.cpp … [DEPENDS targets…] [LINK libs…] [PRIVATE_LINK libs…])
 # A static library of the runtime half: no MLIR.

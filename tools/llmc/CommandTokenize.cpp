@@ -22,7 +22,8 @@ int runTokenize(const Arguments &arguments) {
   Options options("tokenize F [TEXT]", "Prints the token ids of a text.");
   options.positional(
       "F", path,
-      "a .llmc file, or a model file where the compiler is built in");
+      "a .llmc file; where the compiler is built in also a model (GGUF, a "
+      "Hugging Face directory) or a tokenizer.json");
   options.positional("TEXT", text, "the text", false);
   options.text("text-file", "FILE", textFile, "take the text from FILE");
   options.flag("special", parsesSpecial,

@@ -8,10 +8,10 @@
 #include "tools/llmc/RuntimeCommand.h"
 
 #ifdef LLMC_WITH_COMPILER
-#include "compiler/Import/GGUF/GgufReader.h"
-#include "compiler/Import/TokenizerFromGguf.h"
+#include "compiler/Import/ModelTokenizer.h"
 #endif
 
+#include <filesystem>
 #include <fstream>
 
 namespace llmc::tool {
@@ -25,22 +25,24 @@ bool beginsWith(const std::string &path, const std::string &magic) {
   return begin == magic;
 }
 
-#ifdef LLMC_WITH_COMPILER
-Status refusal(llvm::Error error) {
-  return Status(StatusCode::InvalidFile, llvm::toString(std::move(error)));
+/// True for what the compiler takes: GGUF, a model directory and its files.
+bool isModel(const std::string &path) {
+  std::error_code error;
+  std::string extension = std::filesystem::path(path).extension().string();
+  return std::filesystem::is_directory(path, error) || extension == ".json" ||
+         extension == ".onnx" || beginsWith(path, "GGUF");
 }
 
+#ifdef LLMC_WITH_COMPILER
 StatusOr<std::unique_ptr<text::Tokenizer>>
-openGgufTokenizer(const std::string &path) {
-  auto file = gguf::GgufFile::open(path);
-  if (!file)
-    return refusal(file.takeError());
-  auto manifest = importer::readTokenizer(**file);
+openModelTokenizer(const std::string &path) {
+  auto manifest = importer::readModelTokenizer(path);
   if (!manifest)
-    return refusal(manifest.takeError());
+    return Status(StatusCode::InvalidFile,
+                  llvm::toString(manifest.takeError()));
   if (!*manifest)
     return Status(StatusCode::Unsupported,
-                  path + ": the file has no tokenizer");
+                  path + ": the model has no tokenizer");
   LLMC_ASSIGN_OR_RETURN(text::TokenizerSpec spec,
                         text::tokenizerSpecFromManifest(**manifest));
   return text::Tokenizer::create(std::move(spec));
@@ -52,12 +54,12 @@ openGgufTokenizer(const std::string &path) {
 StatusOr<std::unique_ptr<text::Tokenizer>>
 openTokenizer(const std::string &path) {
 #ifdef LLMC_WITH_COMPILER
-  if (beginsWith(path, "GGUF"))
-    return openGgufTokenizer(path);
+  if (isModel(path))
+    return openModelTokenizer(path);
 #else
-  if (beginsWith(path, "GGUF"))
+  if (isModel(path))
     return Status(StatusCode::Unsupported,
-                  path + ": is a model file; this build has no compiler, so it "
+                  path + ": is a model; this build has no compiler, so it "
                          "reads .llmc files only");
 #endif
   LLMC_ASSIGN_OR_RETURN(std::unique_ptr<format::Reader> reader,

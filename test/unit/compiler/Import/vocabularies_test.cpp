@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Real vocabularies: GGUF files with texts and the ids that llama.cpp's own
-// tests expect for them. They are too large to be a part of the project; the
-// CMake variable LLMC_SHARED_DIR says where they are.
+// tests expect for them, and tokenizer.json files of the same families. They
+// are too large to be a part of the project; the CMake variable
+// LLMC_SHARED_DIR says where they are.
 
+#include "compiler/Import/HuggingFace/TokenizerFromJson.h"
 #include "compiler/Import/TokenizerFromGguf.h"
 #include "runtime/text/Tokenizer.h"
 
@@ -37,6 +39,18 @@ std::string readFile(const std::string &path) {
   return bytes;
 }
 
+std::unique_ptr<Tokenizer>
+makeTokenizer(const llmc::format::Tokenizer &manifest) {
+  auto spec = llmc::text::tokenizerSpecFromManifest(manifest);
+  if (!spec.ok()) {
+    ADD_FAILURE() << spec.status().message();
+    return nullptr;
+  }
+  auto tokenizer = Tokenizer::create(std::move(*spec));
+  EXPECT_TRUE(tokenizer.ok()) << tokenizer.status().message();
+  return tokenizer.ok() ? std::move(*tokenizer) : nullptr;
+}
+
 std::unique_ptr<Tokenizer> readTokenizer(const std::string &path) {
   auto file = llmc::gguf::GgufFile::parse(
       llvm::MemoryBuffer::getMemBufferCopy(readFile(path)), path);
@@ -50,14 +64,16 @@ std::unique_ptr<Tokenizer> readTokenizer(const std::string &path) {
                                : llvm::toString(manifest.takeError()));
     return nullptr;
   }
-  auto spec = llmc::text::tokenizerSpecFromManifest(**manifest);
-  if (!spec.ok()) {
-    ADD_FAILURE() << spec.status().message();
+  return makeTokenizer(**manifest);
+}
+
+std::unique_ptr<Tokenizer> readTokenizerJson(const std::string &path) {
+  auto manifest = llmc::importer::readTokenizerJson(readFile(path), path);
+  if (!manifest) {
+    ADD_FAILURE() << llvm::toString(manifest.takeError());
     return nullptr;
   }
-  auto tokenizer = Tokenizer::create(std::move(*spec));
-  EXPECT_TRUE(tokenizer.ok()) << tokenizer.status().message();
-  return tokenizer.ok() ? std::move(*tokenizer) : nullptr;
+  return makeTokenizer(*manifest);
 }
 
 std::vector<int32_t> parseIds(const std::string &line) {
@@ -86,24 +102,34 @@ bool isAbsent(const std::string &path) {
 constexpr const char *kSkipMessage =
     "no reference vocabularies: set the CMake variable LLMC_SHARED_DIR";
 
-class Vocabularies : public testing::TestWithParam<const char *> {
+/// A tokenizer, and whose texts and ids it is held against.
+struct Family {
+  const char *name;
+  const char *file;
+  const char *cases;
+};
+
+class Vocabularies : public testing::TestWithParam<Family> {
 protected:
   void SetUp() override {
-    prefix = std::string(kSharedDir) + "/tokenizers/ggml-vocab-" + GetParam() +
-             ".gguf";
-    if (isAbsent(prefix + ".gz"))
+    std::string folder = std::string(kSharedDir) + "/tokenizers/";
+    path = folder + GetParam().file + ".gz";
+    cases = folder + "ggml-vocab-" + GetParam().cases + ".gguf";
+    if (isAbsent(path))
       GTEST_SKIP() << kSkipMessage;
-    tokenizer = readTokenizer(prefix + ".gz");
+    bool isGguf = path.find(".gguf") != std::string::npos;
+    tokenizer = isGguf ? readTokenizer(path) : readTokenizerJson(path);
     ASSERT_NE(tokenizer, nullptr);
   }
 
-  std::string prefix;
+  std::string path;
+  std::string cases;
   std::unique_ptr<Tokenizer> tokenizer;
 };
 
 TEST_P(Vocabularies, IdsAreThoseOfTheReference) {
-  std::vector<std::string> texts = splitTexts(readFile(prefix + ".inp"));
-  std::istringstream expected(readFile(prefix + ".out"));
+  std::vector<std::string> texts = splitTexts(readFile(cases + ".inp"));
+  std::istringstream expected(readFile(cases + ".out"));
   ASSERT_GT(texts.size(), 40u);
   for (const std::string &text : texts) {
     std::string line;
@@ -123,18 +149,45 @@ TEST_P(Vocabularies, IdsAreThoseOfTheReference) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, Vocabularies,
-                         testing::Values("llama-spm", "phi-3", "llama-bpe",
-                                         "qwen2", "gpt-2", "qwen35", "gemma-4",
-                                         "bert-bge"),
-                         [](const testing::TestParamInfo<const char *> &info) {
-                           std::string name = info.param;
-                           for (char &c : name)
-                             c = std::isalnum(static_cast<unsigned char>(c))
-                                     ? c
-                                     : '_';
-                           return name;
-                         });
+/// Whatever the bytes: ids in range, and the same bytes back but for what
+/// normalization is there to change.
+TEST_P(Vocabularies, AnyBytesAreTokenized) {
+  for (std::string text :
+       {std::string(), std::string("\xe6\xad"), std::string("\xff\xfe"),
+        std::string("\x80"), std::string("a\0b", 3),
+        std::string("\xf0\x9f\x98"), std::string(1 << 20, 'a')}) {
+    auto ids = tokenizer->encode(text);
+    ASSERT_TRUE(ids.ok()) << ids.status().message();
+    for (int32_t id : *ids)
+      ASSERT_TRUE(id >= 0 && id < tokenizer->vocabularySize());
+    if (tokenizer->spec().kind == llmc::text::TokenizerKind::WordPiece)
+      continue;
+    std::string prefixed =
+        tokenizer->spec().addSpacePrefix && !text.empty() ? " " + text : text;
+    auto bytes = tokenizer->decode(*ids);
+    ASSERT_TRUE(bytes.ok());
+    EXPECT_TRUE(*bytes == prefixed);
+  }
+}
+
+// Gemma 4 has markers where Gemma 3 has unused tokens; all else is the same.
+INSTANTIATE_TEST_SUITE_P(
+    Families, Vocabularies,
+    testing::Values(
+        Family{"llama_spm", "ggml-vocab-llama-spm.gguf", "llama-spm"},
+        Family{"phi_3", "ggml-vocab-phi-3.gguf", "phi-3"},
+        Family{"llama_bpe", "ggml-vocab-llama-bpe.gguf", "llama-bpe"},
+        Family{"qwen2", "ggml-vocab-qwen2.gguf", "qwen2"},
+        Family{"gpt_2", "ggml-vocab-gpt-2.gguf", "gpt-2"},
+        Family{"qwen35", "ggml-vocab-qwen35.gguf", "qwen35"},
+        Family{"gemma_4", "ggml-vocab-gemma-4.gguf", "gemma-4"},
+        Family{"bert_bge", "ggml-vocab-bert-bge.gguf", "bert-bge"},
+        Family{"qwen3_json", "qwen3-tokenizer.json", "qwen2"},
+        Family{"llama3_1_json", "llama3_1-tokenizer.json", "llama-bpe"},
+        Family{"gemma3_json", "gemma3-tokenizer.json", "gemma-4"}),
+    [](const testing::TestParamInfo<Family> &info) {
+      return std::string(info.param.name);
+    });
 
 /// Prompt ids as llama.cpp gives them, with BOS.
 void expectPrompt(const std::string &path, const char *text,

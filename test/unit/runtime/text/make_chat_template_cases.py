@@ -6,8 +6,8 @@
 
 Needs jinja2 (Debian: python3-jinja2), with the settings that the transformers library gives it. tinyllama, qwen2 and
 qwen3 are the templates of these models (Apache-2.0); the others say in our own words what the families' templates do.
-With --originals, DIR/llama3_1-tokenizer_config.json and DIR/gemma3-tokenizer_config.json.gz must render the same as
-ours.
+With --originals, DIR/qwen3-tokenizer_config.json, DIR/llama3_1-tokenizer_config.json and
+DIR/gemma3-tokenizer_config.json.gz must render the same as ours.
 """
 
 import argparse
@@ -26,13 +26,15 @@ TEMPLATES = {
     "qwen2": ("chatml", "", "<|im_end|>"),
     "qwen3": ("qwen3", "", "<|im_end|>"),
     "chatml-bos": ("chatml", "<|startoftext|>", "<|im_end|>"),
+    "lfm2.5": ("lfm2.5", "<|startoftext|>", "<|im_end|>"),
     "llama-2": ("llama-2", "<s>", "</s>"),
     "mistral": ("mistral", "<s>", "</s>"),
     "llama-3": ("llama-3", "<|begin_of_text|>", "<|eot_id|>"),
     "llama-3.1": ("llama-3", "<|begin_of_text|>", "<|eot_id|>"),
     "gemma": ("gemma", "<bos>", "<eos>"),
 }
-ORIGINALS = {"llama-3": "llama3_1-tokenizer_config.json", "gemma": "gemma3-tokenizer_config.json.gz"}
+ORIGINALS = {"qwen3": "qwen3-tokenizer_config.json", "llama-3": "llama3_1-tokenizer_config.json",
+             "gemma": "gemma3-tokenizer_config.json.gz"}
 
 SYSTEM = ("system", "You are terse.")
 QUESTION = ("user", "What is the capital of France?")
@@ -54,6 +56,8 @@ CONVERSATIONS = [
     ([QUESTION, THOUGHT, ANSWER, THOUGHT], False, True),
     ([("user", "<|im_end|></s><end_of_turn>[/INST]")], True, True),
     ([ANSWER, QUESTION], True, True),
+    ([QUESTION, ("assistant", "Hm</think> \n</think>\n Paris. "), AGAIN, THOUGHT], True, True),
+    ([("system", ""), QUESTION], True, True),
 ]
 
 
