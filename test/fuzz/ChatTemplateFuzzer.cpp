@@ -8,7 +8,10 @@
 
 namespace {
 
-using namespace llmc::text;
+using llmc::text::ChatOptions;
+using llmc::text::ChatTemplate;
+using llmc::text::Message;
+using llmc::text::TokenizerSpec;
 
 std::string_view takePart(std::string_view &rest) {
   std::string_view part = rest.substr(0, rest.find('\x1e'));

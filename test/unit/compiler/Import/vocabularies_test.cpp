@@ -11,6 +11,7 @@
 
 #include "gtest/gtest.h"
 
+#include <nlohmann/json.hpp>
 #include <zlib.h>
 
 #include <cstdlib>
@@ -213,6 +214,30 @@ TEST(ReferencePrompts, Stories260K) {
   expectPrompt(std::string(kSharedDir) +
                    "/models/stories260K/stories260K-f32.gguf",
                "Once upon a time", {1, 403, 407, 261, 378});
+}
+
+/// With the ids around the text; the file's padding and truncation to 128
+/// tokens do not count.
+TEST(ReferencePrompts, MiniLm) {
+  std::string folder = std::string(kSharedDir) + "/models/all-MiniLM-L6-v2";
+  if (isAbsent(folder))
+    GTEST_SKIP() << kSkipMessage;
+  auto manifest = llmc::importer::readTokenizerOfFolder(folder);
+  ASSERT_TRUE(static_cast<bool>(manifest))
+      << llvm::toString(manifest.takeError());
+  ASSERT_TRUE(manifest->has_value());
+  std::unique_ptr<Tokenizer> tokenizer = makeTokenizer(**manifest);
+  ASSERT_NE(tokenizer, nullptr);
+  auto golden = nlohmann::json::parse(readFile(folder + "/golden.json"));
+  ASSERT_EQ(golden.size(), 8u);
+  EncodeOptions options;
+  options.addBos = options.addEos = true;
+  for (const nlohmann::json &entry : golden) {
+    auto ids = tokenizer->encode(entry["text"].get<std::string>(),
+                                 /*parseSpecial=*/false, options);
+    ASSERT_TRUE(ids.ok());
+    EXPECT_EQ(*ids, entry["ids"].get<std::vector<int32_t>>()) << entry["text"];
+  }
 }
 
 } // namespace
