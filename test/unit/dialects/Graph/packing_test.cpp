@@ -7,13 +7,23 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
-#include <random>
 
 namespace {
 
-using namespace llmc::graph;
+using llmc::graph::canUnpack;
+using llmc::graph::dequantizeRow;
+using llmc::graph::encodedRow;
+using llmc::graph::encodedSizeInBytes;
+using llmc::graph::Encoding;
+using llmc::graph::halfOfFloat;
+using llmc::graph::packedSizes;
+using llmc::graph::Packing;
+using llmc::graph::PackingForm;
+using llmc::graph::packingFormOfName;
+using llmc::graph::RowSource;
 
 constexpr int64_t kRows = 16, kColumns = 128;
 
