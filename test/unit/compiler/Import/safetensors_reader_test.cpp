@@ -4,12 +4,14 @@
 // file can be wrong.
 
 #include "compiler/Import/HuggingFace/SafetensorsReader.h"
-#include "test/unit/compiler/Import/safetensors_builder.h"
+#include "test/unit/compiler/Import/toy_folder.h"
 
 #include "llvm/ADT/StringExtras.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
+#include <filesystem>
 
 namespace {
 
@@ -198,6 +200,22 @@ TEST(SafetensorsReader, DamagedBytesDoNoHarm) {
 TEST(SafetensorsReader, DeeplyNestedHeadersDoNoHarm) {
   std::string deep = "{\"w\":" + std::string(1'000'000, '[');
   EXPECT_THAT(refusal(safetensorsFile(deep, "")), HasSubstr("an array"));
+}
+
+TEST(SafetensorsReader, TensorsBehindFourGibibytesAreRead_B34) {
+  llmc::test::TemporaryDirectory folder;
+  const std::string path = folder.path("sparse.safetensors");
+  const uint64_t hole = uint64_t(9) << 29; // 4.5 GiB
+  const std::string header =
+      R"({"hole":{"dtype":"U8","shape":[4831838208],"data_offsets":[0,4831838208]},)"
+      R"("w":{"dtype":"U8","shape":[4],"data_offsets":[4831838208,4831838212]}})";
+  folder.write("sparse.safetensors", safetensorsFile(header, ""));
+  std::filesystem::resize_file(path, 8 + header.size() + hole);
+  std::ofstream(path, std::ios::binary | std::ios::app) << "last";
+  auto file = SafetensorsFile::open(path);
+  ASSERT_TRUE(bool(file)) << llvm::toString(file.takeError());
+  EXPECT_EQ(llvm::toStringRef((*file)->tensorBytes(*(*file)->findTensor("w"))),
+            "last");
 }
 
 TEST(SafetensorsReader, MissingFilesAreNamed) {
