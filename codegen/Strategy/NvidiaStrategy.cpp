@@ -14,7 +14,7 @@ FamilyStrategy getNvidiaStrategy(target::DeviceAttr device) {
   strategy.gemv.maxLanes = 256;
   // A GEMM's workgroups would be fewer than the multiprocessors, each with a
   // long way to go.
-  strategy.gemv.maxShapeRows = 32;
+  strategy.gemv.maxShapeRows = 128;
   // The compiler leaves loads in the round that they are written in.
   strategy.sdpa.loadsAtOnce = 8;
   if (device.hasFeature("subgroup_arithmetic")) {
