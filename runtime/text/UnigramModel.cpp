@@ -18,11 +18,6 @@ namespace {
 /// What a character without a token costs beyond the worst token.
 constexpr double kUnknownPenalty = 10.0;
 
-/// The `at`-th byte of a token, -1 behind its end.
-int byteAt(std::string_view token, size_t at) {
-  return at < token.size() ? static_cast<unsigned char>(token[at]) : -1;
-}
-
 } // namespace
 
 /// The best way to reach a byte of the word.
@@ -40,16 +35,10 @@ struct UnigramModel::Cut {
 };
 
 UnigramModel::UnigramModel(const Vocabulary &vocabulary)
-    : vocabulary(vocabulary) {
-  const TokenizerSpec &spec = vocabulary.spec();
-  for (int32_t id = 0; id < vocabulary.size(); ++id)
-    if (vocabulary.findMergeable(spec.tokens[id]) == id)
-      sorted.push_back(id);
-  std::sort(sorted.begin(), sorted.end(), [&](int32_t a, int32_t b) {
-    return spec.tokens[a] < spec.tokens[b];
-  });
-  unknownScore = *std::min_element(spec.scores.begin(), spec.scores.end()) -
-                 kUnknownPenalty;
+    : vocabulary(vocabulary), tokens(vocabulary) {
+  const std::vector<float> &scores = vocabulary.spec().scores;
+  unknownScore =
+      *std::min_element(scores.begin(), scores.end()) - kUnknownPenalty;
 }
 
 Status UnigramModel::encode(std::string_view text,
@@ -63,9 +52,13 @@ Status UnigramModel::encode(std::string_view text,
 Status UnigramModel::encodeWord(std::string_view word,
                                 PieceWriter &writer) const {
   std::vector<Cut> cuts(word.size() + 1);
-  for (size_t begin = 0; begin < word.size();
-       begin += decodeUtf8(word.substr(begin)).length)
-    extend(word, begin, cuts);
+  std::vector<PrefixMatch> matches;
+  for (size_t begin = 0; begin < word.size();) {
+    tokens.find(word.substr(begin), matches);
+    size_t character = decodeUtf8(word.substr(begin)).length;
+    extend(matches, begin, character, cuts);
+    begin += character;
+  }
   std::vector<size_t> ends;
   for (size_t end = word.size(); end > 0; end = cuts[end].begin)
     ends.push_back(end);
@@ -80,27 +73,14 @@ Status UnigramModel::encodeWord(std::string_view word,
   return okStatus();
 }
 
-void UnigramModel::extend(std::string_view word, size_t begin,
-                          std::vector<Cut> &cuts) const {
-  const TokenizerSpec &spec = vocabulary.spec();
+void UnigramModel::extend(const std::vector<PrefixMatch> &matches, size_t begin,
+                          size_t character, std::vector<Cut> &cuts) const {
   double score = cuts[begin].score;
-  size_t character = decodeUtf8(word.substr(begin)).length;
   bool hasCharacter = false;
-  // The tokens that agree with the word so far are neighbours.
-  auto first = sorted.begin(), last = sorted.end();
-  for (size_t length = 0; begin + length < word.size() && first != last;) {
-    int byte = byteAt(word, begin + length);
-    first = std::lower_bound(first, last, byte, [&](int32_t id, int value) {
-      return byteAt(spec.tokens[id], length) < value;
-    });
-    last = std::upper_bound(first, last, byte, [&](int value, int32_t id) {
-      return value < byteAt(spec.tokens[id], length);
-    });
-    ++length;
-    if (first == last || spec.tokens[*first].size() != length)
-      continue;
-    cuts[begin + length].offer(score + spec.scores[*first], begin, *first);
-    hasCharacter |= length == character;
+  for (const PrefixMatch &match : matches) {
+    cuts[begin + match.length].offer(score + vocabulary.spec().scores[match.id],
+                                     begin, match.id);
+    hasCharacter |= match.length == character;
   }
   if (!hasCharacter)
     cuts[begin + character].offer(score + unknownScore, begin,

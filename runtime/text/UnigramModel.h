@@ -7,6 +7,7 @@
 #define LLMC_RUNTIME_TEXT_UNIGRAMMODEL_H
 
 #include "runtime/text/PieceWriter.h"
+#include "runtime/text/PrefixTable.h"
 #include "runtime/text/TokenModel.h"
 #include "runtime/text/Vocabulary.h"
 
@@ -25,12 +26,13 @@ private:
   struct Cut;
 
   Status encodeWord(std::string_view word, PieceWriter &writer) const;
-  void extend(std::string_view word, size_t begin,
-              std::vector<Cut> &cuts) const;
+  /// Offers the pieces that begin at byte `begin`, where a character of that
+  /// many bytes stands, to the cuts behind them.
+  void extend(const std::vector<PrefixMatch> &matches, size_t begin,
+              size_t character, std::vector<Cut> &cuts) const;
 
   const Vocabulary &vocabulary;
-  /// Tokens that text may become, by their bytes.
-  std::vector<int32_t> sorted;
+  PrefixTable tokens;
   /// Of a character without a token: far below every token's.
   double unknownScore;
 };

@@ -64,8 +64,9 @@ void WordPieceModel::encodeWord(std::string_view word,
     return;
   }
   size_t numBefore = ids.size();
+  std::vector<PrefixMatch> matches;
   for (size_t begin = 0; begin < word.size();) {
-    int32_t id = findLongest(word, begin);
+    int32_t id = findLongest(word, begin, matches);
     if (id == kNoToken) {
       ids.resize(numBefore);
       ids.push_back(unknown);
@@ -75,23 +76,19 @@ void WordPieceModel::encodeWord(std::string_view word,
   }
 }
 
-int32_t WordPieceModel::findLongest(std::string_view word,
-                                    size_t &begin) const {
+int32_t WordPieceModel::findLongest(std::string_view word, size_t &begin,
+                                    std::vector<PrefixMatch> &matches) const {
   std::string spelling;
   if (begin > 0)
     spelling = vocabulary.spec().continuingPrefix;
   size_t prefix = spelling.size();
-  if (vocabulary.longestToken() < prefix)
+  spelling += word.substr(begin, vocabulary.longestToken());
+  tokens.find(spelling, matches);
+  // A token that is the prefix alone says nothing of the word.
+  if (matches.empty() || matches.back().length <= prefix)
     return kNoToken;
-  spelling += word.substr(begin, vocabulary.longestToken() - prefix);
-  for (; spelling.size() > prefix; spelling.pop_back()) {
-    int32_t id = vocabulary.findMergeable(spelling);
-    if (id != kNoToken) {
-      begin += spelling.size() - prefix;
-      return id;
-    }
-  }
-  return kNoToken;
+  begin += matches.back().length - prefix;
+  return matches.back().id;
 }
 
 void WordPieceModel::appendNormal(int32_t id, std::string &bytes) const {

@@ -6,6 +6,7 @@
 #ifndef LLMC_RUNTIME_TEXT_WORDPIECEMODEL_H
 #define LLMC_RUNTIME_TEXT_WORDPIECEMODEL_H
 
+#include "runtime/text/PrefixTable.h"
 #include "runtime/text/TokenModel.h"
 #include "runtime/text/Vocabulary.h"
 
@@ -15,7 +16,7 @@ class WordPieceModel final : public TokenModel {
 public:
   /// `vocabulary` must outlive the model.
   explicit WordPieceModel(const Vocabulary &vocabulary)
-      : vocabulary(vocabulary) {}
+      : vocabulary(vocabulary), tokens(vocabulary) {}
 
   /// A word that cannot be taken apart is one unknown token.
   Status encode(std::string_view text,
@@ -26,9 +27,11 @@ public:
 
 private:
   void encodeWord(std::string_view word, std::vector<int32_t> &ids) const;
-  int32_t findLongest(std::string_view word, size_t &begin) const;
+  int32_t findLongest(std::string_view word, size_t &begin,
+                      std::vector<PrefixMatch> &matches) const;
 
   const Vocabulary &vocabulary;
+  PrefixTable tokens;
 };
 
 } // namespace llmc::text

@@ -32,6 +32,10 @@ enum TokenType : uint32_t {
   kByte = 6
 };
 
+/// Ids may leave gaps, but not so many that a small file makes a large
+/// vocabulary: this many beside four for each token.
+constexpr int64_t kMostGaps = 1024;
+
 /// Reads one file into one message.
 class TokenizerReader {
 public:
@@ -177,7 +181,7 @@ void TokenizerReader::readVocabulary() {
   if (!vocabulary.isObject())
     return vocabulary.refuse("is no object from tokens to ids");
   auto count = static_cast<int64_t>(vocabulary.json().size());
-  int64_t limit = 4 * count + 65536;
+  int64_t limit = 4 * count + kMostGaps;
   std::vector<const std::string *> tokens;
   for (const auto &[token, id] : vocabulary.json().items()) {
     if (!id.is_number_unsigned() ||
@@ -264,7 +268,7 @@ void TokenizerReader::readAddedToken(const JsonView &added, int64_t firstId,
                                      size_t numAdded) {
   std::string content = added["content"].string();
   int64_t id = added["id"].integer(-1);
-  int64_t limit = firstId + 4 * static_cast<int64_t>(numAdded) + 65536;
+  int64_t limit = firstId + 4 * static_cast<int64_t>(numAdded) + kMostGaps;
   if (content.empty())
     return added["content"].refuse("is empty or missing");
   if (id < 0 || id >= limit)

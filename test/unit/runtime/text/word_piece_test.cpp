@@ -94,6 +94,14 @@ TEST(WordPiece, AnyBytesAreTokenized) {
               ElementsAre("[UNK]"));
 }
 
+TEST(WordPiece, LongTokensAndWordsAreFast) {
+  TokenizerSpec spec = wordPieceSpec();
+  addToken(spec, "##" + std::string(10000, 'a') + "b");
+  spec.maxWordCharacters = 10000;
+  EXPECT_EQ(pieces(*makeTokenizer(spec), std::string(10000, 'a')).size(),
+            10000u);
+}
+
 TEST(WordPiece, ClassTokenAndSeparatorEncloseEvenNothing) {
   auto tokenizer = makeTokenizer(wordPieceSpec());
   EncodeOptions options;
