@@ -7,6 +7,7 @@
 
 #include "compiler/Import/HuggingFace/TokenizerFromJson.h"
 #include "compiler/Import/TokenizerFromGguf.h"
+#include "runtime/text/ChatTemplate.h"
 #include "runtime/text/Tokenizer.h"
 
 #include "gtest/gtest.h"
@@ -237,6 +238,72 @@ TEST(ReferencePrompts, MiniLm) {
                                  /*parseSpecial=*/false, options);
     ASSERT_TRUE(ids.ok());
     EXPECT_EQ(*ids, entry["ids"].get<std::vector<int32_t>>()) << entry["text"];
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Chat templates as the models' own files have them
+//===----------------------------------------------------------------------===//
+
+/// An entry of the cases that Jinja rendered; null: refused.
+struct ChatCase {
+  const char *templateName;
+  const char *family;
+  const char *bos;
+  const char *eos;
+  std::vector<llmc::text::Message> messages;
+  bool addGenerationPrompt;
+  bool enableThinking;
+  const char *prompt;
+};
+
+const ChatCase kChatCases[] = {
+#include "test/unit/runtime/text/chat_template_cases.inc"
+};
+
+/// What `c`'s template, in the words of the model's own file, becomes; none if
+/// it is refused.
+std::optional<std::string> renderOriginal(const ChatCase &c,
+                                          const std::string &source) {
+  llmc::text::TokenizerSpec spec;
+  spec.tokens = {c.bos, c.eos};
+  spec.bosId = 0;
+  spec.eosId = 1;
+  spec.chatTemplate = source;
+  auto chatTemplate = llmc::text::ChatTemplate::create(spec);
+  if (!chatTemplate.ok()) {
+    ADD_FAILURE() << chatTemplate.status().message();
+    return std::nullopt;
+  }
+  EXPECT_STREQ(chatTemplate->familyName(), c.family);
+  llmc::text::ChatOptions options;
+  options.addGenerationPrompt = c.addGenerationPrompt;
+  options.enableThinking = c.enableThinking;
+  auto segments = chatTemplate->render(c.messages, options);
+  if (!segments.ok())
+    return std::nullopt;
+  std::string prompt;
+  for (const llmc::text::Segment &segment : *segments)
+    prompt += segment.text;
+  return prompt;
+}
+
+TEST(ReferencePrompts, ChatTemplatesOfTheModelsThemselves) {
+  for (auto [name, file] :
+       {std::pair("qwen3", "qwen3-tokenizer_config.json"),
+        std::pair("llama-3", "llama3_1-tokenizer_config.json"),
+        std::pair("gemma", "gemma3-tokenizer_config.json.gz")}) {
+    std::string path = std::string(kSharedDir) + "/tokenizers/" + file;
+    if (isAbsent(path))
+      GTEST_SKIP() << kSkipMessage;
+    std::string source = nlohmann::json::parse(readFile(path))["chat_template"];
+    for (const ChatCase &c : kChatCases) {
+      if (c.templateName != std::string(name))
+        continue;
+      auto prompt = renderOriginal(c, source);
+      EXPECT_EQ(prompt.value_or("refused"), c.prompt ? c.prompt : "refused")
+          << name;
+    }
   }
 }
 
