@@ -6,6 +6,7 @@
 // stands for, so that any spelling of them is understood. Rotary embedding,
 // norms and caches before the views stay as they are.
 
+#include "compiler/Fusion/Constants.h"
 #include "compiler/Fusion/Passes.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -152,12 +153,6 @@ struct Scaling {
   Value input;
   double factor;
 };
-
-std::optional<double> getConstant(Value value) {
-  auto constant = value.getDefiningOp<graph::ConstantOp>();
-  return constant ? std::optional(constant.getValue().convertToDouble())
-                  : std::nullopt;
-}
 
 /// Recognises a mul by a constant, on either side, and a div by one.
 std::optional<Scaling> matchScaling(Value value) {

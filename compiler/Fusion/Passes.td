@@ -11,6 +11,54 @@ include "mlir/Pass/PassBase.td"
 // Fusion of primitives into ops (once per model)
 //===----------------------------------------------------------------------===//
 
+def FuseGeluPass : Pass<"llmc-fuse-gelu", "::mlir::func::FuncOp"> {
+  let summary = "recognise GELU in primitives";
+  let description = [{
+    A product of x, a half and 1 + erf(x / √2), in any order, becomes `graph.gelu`; with 1 + tanh(√(2/π) (x + 0.044715 x³))
+    it becomes `graph.gelu_tanh`.
+
+    ```mlir
+    %a = graph.div %x, %sqrt2
+    %b = graph.erf %a
+    %c = graph.add %b, %one                  →    %y = graph.gelu %x
+    %d = graph.mul %x, %c
+    %y = graph.mul %d, %half
+    ```
+
+    Constants may be off by a thousandth, as after rounding to half precision. Inner products with another user are left alone.
+  }];
+  let statistics = [
+    Statistic<"numGelusFused", "num-gelus-fused", "products that became a gelu">
+  ];
+  let dependentDialects = ["::llmc::graph::GraphDialect"];
+}
+
+def FuseLayerNormPass : Pass<"llmc-fuse-layer-norm", "::mlir::func::FuncOp"> {
+  let summary = "recognise layer normalisation in primitives";
+  let description = [{
+    (x − mean) / √(mean of its square + epsilon) times a vector becomes `graph.layer_norm`, and a vector added to the
+    result of one without bias becomes its bias.
+
+    ```mlir
+    %m = graph.reduce_mean %x
+    %d = graph.sub %x, %m
+    %q = graph.mul %d, %d
+    %v = graph.reduce_mean %q
+    %w = graph.add %v, %epsilon              →    %y = graph.layer_norm %x, %gain bias %bias epsilon 1.0e-12
+    %r = graph.sqrt %w
+    %n = graph.div %d, %r
+    %g = graph.mul %n, %gain
+    %y = graph.add %g, %bias
+    ```
+
+    The difference may be computed twice, as some exporters do.
+  }];
+  let statistics = [
+    Statistic<"numNormsFused", "num-norms-fused", "products that became a layer_norm">
+  ];
+  let dependentDialects = ["::llmc::graph::GraphDialect"];
+}
+
 def FuseHorizontalLinearsPass : Pass<"llmc-fuse-horizontal-linears", "::mlir::ModuleOp"> {
   let summary = "join linears that read the same input into one linear on a concatenated weight";
   let description = [{

@@ -7,6 +7,7 @@
 #include "compiler/Import/DecoderBuilder.h"
 #include "compiler/Import/GGUF/GgufDecoder.h"
 #include "compiler/Import/HuggingFace/HfDecoder.h"
+#include "compiler/Import/ONNX/OnnxImporter.h"
 #include "dialects/Graph/Graph.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/FileSystem.h"
@@ -38,6 +39,15 @@ importFolder(MLIRContext &context, StringRef path,
   return buildDecoder(context, *model);
 }
 
+llvm::Expected<OwningOpRef<ModuleOp>>
+importOnnxFile(MLIRContext &context, StringRef path,
+               const ImportOptions &options) {
+  auto file = onnx::OnnxFile::open(path);
+  if (!file)
+    return file.takeError();
+  return onnx::importOnnx(context, **file, options);
+}
+
 } // namespace
 
 llvm::Expected<OwningOpRef<ModuleOp>>
@@ -48,10 +58,12 @@ importModel(MLIRContext &context, StringRef path,
     return importFolder(context, path, options);
   if (path.ends_with(".mlir"))
     return importMlirFile(context, path);
-  if (path.ends_with(".onnx") || path.ends_with(".safetensors"))
+  if (path.ends_with(".onnx"))
+    return importOnnxFile(context, path, options);
+  if (path.ends_with(".safetensors"))
     return llvm::createStringError(
-        path + ": this format is not supported, supported are .gguf and .mlir "
-               "files and Hugging Face directories");
+        path + ": this format is not supported, supported are .gguf, .onnx and "
+               ".mlir files and Hugging Face directories");
   return importGguf(context, path, options);
 }
 

@@ -24,6 +24,8 @@ static void addFusionPasses(OpPassManager &manager) {
   // One value for each weight and constant, so that patterns see equal inputs.
   manager.addPass(mlir::createCSEPass());
   manager.addPass(mlir::createCanonicalizerPass());
+  manager.addNestedPass<FuncOp>(fusion::createFuseGeluPass());
+  manager.addNestedPass<FuncOp>(fusion::createFuseLayerNormPass());
   manager.addNestedPass<FuncOp>(fusion::createFuseQuantizedLinearPass());
   manager.addNestedPass<FuncOp>(fusion::createFuseSdpaPass());
   // Works on quantized linears.

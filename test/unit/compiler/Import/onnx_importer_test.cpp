@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the importer of ONNX graphs refuses, and with which message.
+
+#include "compiler/Import/ONNX/OnnxImporter.h"
+#include "test/unit/compiler/Import/onnx_writer.h"
+
+#include "dialects/Graph/Graph.h"
+#include "mlir/IR/MLIRContext.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace llmc::onnx {
+namespace {
+
+using namespace onnx_writer;
+using testing::AllOf;
+using testing::HasSubstr;
+
+/// The message with which a model is refused; "" when it is imported.
+std::string refusal(const Graph &graph) {
+  MLIRContext context;
+  context.loadDialect<graph::GraphDialect, mlir::func::FuncDialect>();
+  auto file = OnnxFile::parse(
+      llvm::MemoryBuffer::getMemBufferCopy(graph.model()), "m.onnx");
+  if (!file)
+    return llvm::toString(file.takeError());
+  auto module = importOnnx(context, **file, {});
+  return module ? "" : llvm::toString(module.takeError());
+}
+
+/// y = nodes(x), x [rows, 4].
+Graph toy(std::vector<std::string> nodes, int64_t opset = 17) {
+  Graph graph;
+  graph.opsets = {{"", opset}};
+  graph.inputs = {value("x", 1, {"rows", "4"})};
+  graph.outputs = {value("y", 1, {"rows", "4"})};
+  graph.nodes = std::move(nodes);
+  return graph;
+}
+
+Graph withWeights(Graph graph) {
+  graph.initializers = {floats("w", {4, 3}, std::vector<float>(12, 1)),
+                        floats("v", {5}, std::vector<float>(5, 1)),
+                        floats("one", {}, {1}), int64s("axes", {-1}),
+                        int64s("shape", {3, -1})};
+  return graph;
+}
+
+/// The message for one node.
+std::string nodeRefusal(const std::string &op,
+                        const std::vector<std::string> &inputs,
+                        const std::vector<std::string> &attributes = {},
+                        int64_t opset = 17) {
+  return refusal(
+      withWeights(toy({node(op, inputs, {"y"}, attributes)}, opset)));
+}
+
+TEST(OnnxImporter, OpsetsAreRefusedByDomain) {
+  EXPECT_EQ(refusal(toy({node("Relu", {"x"}, {"y"})}, 11)), "");
+  EXPECT_EQ(refusal(toy({node("Relu", {"x"}, {"y"})}, 21)), "");
+  for (int64_t opset : {10, 22, 99})
+    EXPECT_THAT(refusal(toy({node("Relu", {"x"}, {"y"})}, opset)),
+                AllOf(HasSubstr("opset " + std::to_string(opset) +
+                                " of domain ai.onnx"),
+                      HasSubstr("11 to 21")));
+  Graph graph = toy({node("Gelu", {"x"}, {"y"}, {}, "com.microsoft")});
+  EXPECT_THAT(refusal(graph), HasSubstr("imports no opset of this domain"));
+  graph.opsets.push_back({"com.microsoft", 1});
+  EXPECT_EQ(refusal(graph), "");
+  graph.opsets.back().second = 7;
+  EXPECT_THAT(refusal(graph),
+              HasSubstr("opset 7 of domain com.microsoft, supported is 1"));
+  graph = toy({node("Relu", {"x"}, {"y"}, {}, "x.y")});
+  graph.opsets.push_back({"x.y", 3});
+  EXPECT_THAT(refusal(graph),
+              HasSubstr("node 'y_node' (Relu of domain x.y, opset 3): this op "
+                        "is not supported"));
+}
+
+TEST(OnnxImporter, UnknownOpsAreNamed) {
+  EXPECT_THAT(nodeRefusal("LSTM", {"x"}),
+              HasSubstr("m.onnx: node 'y_node' (LSTM of domain ai.onnx, opset "
+                        "17): this op is not supported"));
+  // Nodes that no output needs may be anything.
+  Graph graph = toy({node("Relu", {"x"}, {"y"}), node("LSTM", {"x"}, {"z"})});
+  EXPECT_EQ(refusal(graph), "");
+}
+
+TEST(OnnxImporter, BrokenGraphsAreRefused) {
+  EXPECT_THAT(
+      refusal(toy({node("Add", {"x", "b"}, {"a"}), node("Relu", {"a"}, {"b"}),
+                   node("Relu", {"b"}, {"y"})})),
+      HasSubstr("depends on its own result"));
+  EXPECT_THAT(refusal(toy({node("Relu", {"missing"}, {"y"})})),
+              HasSubstr("reads 'missing', which no node computes"));
+  EXPECT_THAT(refusal(toy({})), HasSubstr("'the graph's output' reads 'y'"));
+  EXPECT_THAT(nodeRefusal("Add", {"x"}), HasSubstr("has no input 1"));
+  EXPECT_THAT(nodeRefusal("Add", {"x", ""}), HasSubstr("has no input 1"));
+}
+
+TEST(OnnxImporter, ShapesThatDontFitAreRefused) {
+  EXPECT_THAT(nodeRefusal("Add", {"x", "v"}), HasSubstr("can't combine"));
+  EXPECT_THAT(nodeRefusal("MatMul", {"x", "v"}), HasSubstr("is no matrix"));
+  EXPECT_THAT(
+      nodeRefusal("Gemm", {"x", "w"}, {attribute("transB", int64_t{1})}),
+      HasSubstr("inner dimensions differ"));
+  EXPECT_THAT(nodeRefusal("Reshape", {"x", "shape"}),
+              HasSubstr("no whole dimension for -1"));
+  EXPECT_THAT(nodeRefusal("LayerNormalization", {"x", "v"}),
+              HasSubstr("input 1 is a constant [5], but the last dimension is "
+                        "4"));
+  EXPECT_THAT(nodeRefusal("Transpose", {"x"},
+                          {attribute("perm", std::vector<int64_t>{0, 0})}),
+              HasSubstr("perm is no permutation"));
+  EXPECT_THAT(nodeRefusal("Softmax", {"x"}, {attribute("axis", int64_t{2})}),
+              HasSubstr("axis is 2, but the rank is 2"));
+  EXPECT_THAT(nodeRefusal("ReduceMean", {"x"},
+                          {attribute("axes", std::vector<int64_t>{0})}),
+              HasSubstr("over other axes than the last one"));
+}
+
+TEST(OnnxImporter, TextsAreNotMixed) {
+  // Softmax and sums over the rows of all texts would mix them.
+  EXPECT_THAT(nodeRefusal("Softmax", {"x"}, {attribute("axis", int64_t{0})}),
+              HasSubstr("is not supported"));
+  Graph graph =
+      toy({node("Transpose", {"x"}, {"t"}), node("MatMul", {"t", "x"}, {"y"})});
+  EXPECT_THAT(refusal(graph), HasSubstr("would mix texts"));
+  graph =
+      toy({node("Transpose", {"x"}, {"t"}), node("MatMul", {"x", "t"}, {"y"})});
+  EXPECT_THAT(refusal(graph), HasSubstr("no rows of texts alone"));
+}
+
+/// An encoder of one embedding, whose scores get `mask`.
+Graph encoder(std::vector<std::string> mask) {
+  Graph graph;
+  graph.inputs = {value("input_ids", 7, {"b", "s"}),
+                  value("attention_mask", 7, {"b", "s"})};
+  graph.outputs = {value("y", 1, {"b", "s", "4"})};
+  graph.initializers = {floats("table", {5, 4}, std::vector<float>(20, 1)),
+                        floats("one", {}, {1}), floats("small", {}, {-10}),
+                        floats("large", {}, {-10000}), int64s("axes", {1})};
+  graph.nodes = {node("Gather", {"table", "input_ids"}, {"x"}),
+                 node("Transpose", {"x"}, {"t"},
+                      {attribute("perm", std::vector<int64_t>{0, 2, 1})}),
+                 node("MatMul", {"x", "t"}, {"s"}),
+                 node("Unsqueeze", {"attention_mask", "axes"}, {"m"}),
+                 node("Cast", {"m"}, {"f"}, {attribute("to", int64_t{1})})};
+  for (std::string &item : mask)
+    graph.nodes.push_back(std::move(item));
+  graph.nodes.push_back(node("Softmax", {"masked"}, {"p"}));
+  graph.nodes.push_back(node("MatMul", {"p", "x"}, {"y"}));
+  return graph;
+}
+
+TEST(OnnxImporter, AMaskMustHidePadding) {
+  auto scaled = [](const std::string &number) {
+    return encoder({node("Sub", {"one", "f"}, {"g"}),
+                    node("Mul", {"g", number}, {"h"}),
+                    node("Add", {"s", "h"}, {"masked"})});
+  };
+  EXPECT_EQ(refusal(scaled("large")), "");
+  EXPECT_THAT(refusal(scaled("small")), HasSubstr("a mask of 0 for tokens and -10 for padding"));
+  // The wrong way around: tokens are hidden.
+  EXPECT_THAT(refusal(encoder({node("Mul", {"f", "large"}, {"h"}),
+                               node("Add", {"s", "h"}, {"masked"})})),
+              HasSubstr("for tokens and"));
+}
+
+TEST(OnnxImporter, AnEncoderNeedsDynamicLengths) {
+  Graph graph = encoder({node("Identity", {"s"}, {"masked"})});
+  EXPECT_EQ(refusal(graph), "");
+  for (std::string &input : graph.inputs)
+    input =
+        value(input.find("input_ids") != std::string::npos ? "input_ids"
+                                                           : "attention_mask",
+              7, {"1", "128"});
+  EXPECT_THAT(refusal(graph), HasSubstr("has no dynamic dimension"));
+}
+
+} // namespace
+} // namespace llmc::onnx
