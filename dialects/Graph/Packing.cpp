@@ -5,6 +5,8 @@
 
 #include "dialects/Graph/Packing.h"
 
+#include "dialects/Graph/BytePacking.h"
+
 #include <cassert>
 #include <cstring>
 
@@ -26,9 +28,20 @@ struct FormName {
 };
 
 constexpr FormName kFormNames[] = {
-    {PackingForm::Transposed, "transposed"}, {PackingForm::Gptq, "gptq"},
-    {PackingForm::GptqV2, "gptq_v2"},        {PackingForm::Awq, "awq"},
-    {PackingForm::Compressed, "compressed"}, {PackingForm::NBits, "nbits"}};
+    {PackingForm::Transposed, "transposed"},
+    {PackingForm::Gptq, "gptq"},
+    {PackingForm::GptqV2, "gptq_v2"},
+    {PackingForm::Awq, "awq"},
+    {PackingForm::Compressed, "compressed"},
+    {PackingForm::NBits, "nbits"},
+    {PackingForm::Int8, "int8"},
+    {PackingForm::Int8Tensor, "int8.tensor"},
+    {PackingForm::Int8Transposed, "int8.transposed"},
+    {PackingForm::Int8TransposedTensor, "int8.transposed.tensor"},
+    {PackingForm::UInt8, "uint8"},
+    {PackingForm::UInt8Tensor, "uint8.tensor"},
+    {PackingForm::UInt8Transposed, "uint8.transposed"},
+    {PackingForm::UInt8TransposedTensor, "uint8.transposed.tensor"}};
 
 /// Nibble `index` counted from the first byte's low half on, which is also the
 /// order within little-endian words.
@@ -182,6 +195,8 @@ std::optional<PackedSizes> packedSizes(PackingForm form, Encoding encoding,
   int64_t numberBytes = encodingFacts(encoding).blockBytes;
   if (form == PackingForm::Transposed)
     return PackedSizes{rows * columns * numberBytes, 0, 0};
+  if (auto bytes = byteForm(form))
+    return byteSizes(*bytes, numberBytes, rows, columns);
   if (group < 2 || group % 2 != 0 || columns % group != 0)
     return std::nullopt;
   int64_t numGroups = columns / group;
@@ -212,6 +227,8 @@ bool canUnpack(PackingForm form, Encoding encoding, int64_t group,
                bool hasZeros, int64_t columns, Encoding target) {
   if (form == PackingForm::Transposed)
     return target == encoding;
+  if (auto bytes = byteForm(form))
+    return target == byteEncoding(*bytes, hasZeros);
   int64_t targetGroup = groupOf(target, columns);
   return targetGroup != 0 && group % targetGroup == 0 &&
          isAsymmetric(target) == hasZeros;
@@ -224,6 +241,8 @@ const uint8_t *encodedRow(const RowSource &source, Encoding target,
     return source.bytes + row * *encodedSizeInBytes(target, 1, columns);
   if (source.packing->form == PackingForm::Transposed)
     unpackTransposed(source, target, columns, row, scratch);
+  else if (auto bytes = byteForm(source.packing->form))
+    unpackBytes(source, *bytes, columns, row, scratch);
   else
     unpackCodes(CodeReader(source, columns), target, columns, row, scratch);
   return scratch;

@@ -20,6 +20,8 @@
 // nbits: [N][G] blocks of group / 2 bytes, code 2i in the low half of byte i;
 //   scales [N][G]; zero points [N] bytes [(G + 1) / 2], g even in the low half.
 //
+// int8…, uint8…: dialects/Graph/BytePacking.h.
+//
 // Codes have the value scale * (code - zero point). `scales` are numbers of
 // `encoding`, which a weight keeps as halves (the nearest one) where groups of
 // columns have a scale, and as floats where a row has one.
@@ -35,7 +37,23 @@
 
 namespace llmc::graph {
 
-enum class PackingForm { Transposed, Gptq, GptqV2, Awq, Compressed, NBits };
+enum class PackingForm {
+  Transposed,
+  Gptq,
+  GptqV2,
+  Awq,
+  Compressed,
+  NBits,
+  // Bytes: dialects/Graph/BytePacking.h.
+  Int8,
+  Int8Tensor,
+  Int8Transposed,
+  Int8TransposedTensor,
+  UInt8,
+  UInt8Tensor,
+  UInt8Transposed,
+  UInt8TransposedTensor
+};
 
 /// "gptq" and so on; none for other names.
 std::optional<PackingForm> packingFormOfName(const std::string &name);

@@ -3,13 +3,13 @@
 // Small ONNX models, op by op and as whole encoders, against what onnxruntime
 // computed (test/data/onnx). Each is evaluated as imported and after fusion.
 
+#include "compiler/Fusion/Passes.h"
 #include "compiler/Import/Import.h"
-#include "compiler/Pipelines/Phases.h"
-#include "compiler/Pipelines/Registration.h"
 #include "compiler/Reference/Evaluator.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -114,22 +114,24 @@ Tensor argumentOf(const Case &test, StringRef name, RankedTensorType type) {
                           : Tensor({size}, numbers);
 }
 
-mlir::DialectRegistry makeRegistry() {
-  mlir::DialectRegistry registry;
-  pipelines::registerAllDialects(registry);
-  return registry;
-}
-
+/// The passes that make bigger ops of primitives, in the model phase's order.
 bool fuse(ModuleOp module) {
+  using mlir::func::FuncOp;
   mlir::PassManager manager(module.getContext());
-  for (const pipelines::Phase &phase : pipelines::modelPhases())
-    phase.addPasses(manager);
+  manager.addPass(mlir::createCSEPass());
+  manager.addPass(mlir::createCanonicalizerPass());
+  manager.addNestedPass<FuncOp>(fusion::createFuseGeluPass());
+  manager.addNestedPass<FuncOp>(fusion::createFuseLayerNormPass());
+  manager.addNestedPass<FuncOp>(fusion::createFuseQuantizedLinearPass());
+  manager.addNestedPass<FuncOp>(fusion::createFuseSdpaPass());
+  manager.addPass(fusion::createFuseHorizontalLinearsPass());
+  manager.addPass(mlir::createCanonicalizerPass());
+  manager.addPass(mlir::createCSEPass());
   return succeeded(manager.run(module));
 }
 
 class OnnxCase : public testing::TestWithParam<std::string> {
 protected:
-  OnnxCase() : context(makeRegistry()) {}
 
   void expectOutput(ModuleOp module, const Case &test) {
     auto evaluator = Evaluator::create(module);
@@ -189,7 +191,7 @@ TEST_P(OnnxCase, GivesWhatOnnxruntimeGives) {
 
 /// How often each op occurs after fusion.
 std::map<std::string, int> fusedOps(const std::string &name) {
-  MLIRContext context(makeRegistry());
+  MLIRContext context;
   auto module =
       importer::importModel(context, LLMC_ONNX_DIR "/" + name + ".onnx", {});
   std::map<std::string, int> counts;

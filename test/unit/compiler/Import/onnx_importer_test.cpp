@@ -14,7 +14,12 @@
 namespace llmc::onnx {
 namespace {
 
-using namespace onnx_writer;
+using onnx_writer::attribute;
+using onnx_writer::floats;
+using onnx_writer::Graph;
+using onnx_writer::int64s;
+using onnx_writer::node;
+using onnx_writer::value;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -162,11 +167,40 @@ TEST(OnnxImporter, AMaskMustHidePadding) {
                     node("Add", {"s", "h"}, {"masked"})});
   };
   EXPECT_EQ(refusal(scaled("large")), "");
-  EXPECT_THAT(refusal(scaled("small")), HasSubstr("a mask of 0 for tokens and -10 for padding"));
+  EXPECT_THAT(refusal(scaled("small")),
+              HasSubstr("a mask of 0 for tokens and -10 for padding"));
   // The wrong way around: tokens are hidden.
   EXPECT_THAT(refusal(encoder({node("Mul", {"f", "large"}, {"h"}),
                                node("Add", {"s", "h"}, {"masked"})})),
               HasSubstr("for tokens and"));
+}
+
+/// Whatever a graph says, it is imported or refused.
+TEST(OnnxImporter, SurvivesEveryChangedByte) {
+  MLIRContext context;
+  context.loadDialect<graph::GraphDialect, mlir::func::FuncDialect>();
+  std::string text = encoder({node("Sub", {"one", "f"}, {"g"}),
+                              node("Mul", {"g", "large"}, {"h"}),
+                              node("Add", {"s", "h"}, {"masked"})})
+                         .model();
+  int numImported = 0;
+  for (size_t i = 0; i != text.size(); ++i)
+    for (int change : {1, 6, 128}) {
+      std::string changed = text;
+      changed[i] = static_cast<char>(changed[i] ^ change);
+      auto file = OnnxFile::parse(llvm::MemoryBuffer::getMemBufferCopy(changed),
+                                  "m.onnx");
+      if (!file) {
+        llvm::consumeError(file.takeError());
+        continue;
+      }
+      auto module = importOnnx(context, **file, {});
+      if (module)
+        ++numImported;
+      else
+        llvm::consumeError(module.takeError());
+    }
+  EXPECT_GT(numImported, 0);
 }
 
 TEST(OnnxImporter, AnEncoderNeedsDynamicLengths) {

@@ -16,7 +16,17 @@
 namespace llmc::onnx {
 namespace {
 
-using namespace onnx_writer;
+using onnx_writer::attribute;
+using onnx_writer::bytes;
+using onnx_writer::external;
+using onnx_writer::floats;
+using onnx_writer::Graph;
+using onnx_writer::integer;
+using onnx_writer::node;
+using onnx_writer::raw;
+using onnx_writer::tensorHead;
+using onnx_writer::value;
+using onnx_writer::varint;
 using ::testing::HasSubstr;
 
 std::unique_ptr<OnnxFile> read(const std::string &text) {
