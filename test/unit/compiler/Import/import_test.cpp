@@ -146,7 +146,8 @@ TEST_F(ImportTest, MlirErrorsNameTheLine) {
 TEST_F(ImportTest, RefusesWhatIsNoModel) {
   EXPECT_THAT(refusal(folder.str().str()),
               HasSubstr("is a folder without config.json"));
-  EXPECT_THAT(refusal(write("a.onnx", "GGUF")), HasSubstr("a.onnx: the model: "));
+  EXPECT_THAT(refusal(write("a.onnx", "GGUF")),
+              HasSubstr("a.onnx: the model: "));
   EXPECT_THAT(refusal(write("a.safetensors", "x")), HasSubstr("not supported"));
   EXPECT_THAT(refusal(write("a.txt", "hello")),
               HasSubstr("'hell', allowed is 'GGUF'"));

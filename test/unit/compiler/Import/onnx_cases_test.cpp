@@ -132,7 +132,6 @@ bool fuse(ModuleOp module) {
 
 class OnnxCase : public testing::TestWithParam<std::string> {
 protected:
-
   void expectOutput(ModuleOp module, const Case &test) {
     auto evaluator = Evaluator::create(module);
     ASSERT_TRUE(bool(evaluator)) << llvm::toString(evaluator.takeError());
