@@ -71,6 +71,7 @@ private:
   VectorPair loadSource();
   FailureOr<VectorPair> emitNorm(graph::RmsNormOp norm, VectorPair x);
   FailureOr<VectorPair> emitRotary(graph::RotaryOp rotary, VectorPair x);
+  FailureOr<Value> emitPosition(graph::RotaryOp rotary);
   FailureOr<FrequencyValues> emitFrequency(graph::RotaryOp rotary);
   LogicalResult storeTarget(VectorPair x);
   void storeInCache(Value position, VectorPair x);
@@ -190,6 +191,24 @@ VectorPair PartEmitter::interleave(VectorPair x) {
           shuffle(x, ArrayRef(all).drop_front(tile.width))};
 }
 
+/// The row's place in its text, as i32.
+FailureOr<Value> PartEmitter::emitPosition(graph::RotaryOp rotary) {
+  RegionContext &context = unit.getContext();
+  if (!rotary.getPositions()) {
+    FailureOr<StepWord> word = context.word(rotary.getPosition());
+    if (failed(word))
+      return failure();
+    return b.add(unit.stepWord(*word), b.toI32(row));
+  }
+  FailureOr<View> positions = context.view(rotary.getPositions());
+  if (failed(positions))
+    return failure();
+  Value memref =
+      unit.bind(positions->slice, b.getI32Type(), program::Access::Read);
+  return b.load(memref,
+                b.add(b.mul(row, positions->rowStride), positions->offset));
+}
+
 /// The frequencies of the lane's pairs: a table in the code, since neither an
 /// array indexed at run time (it would go to scratch memory) nor a power
 /// computed in f32 (it would be off by 1e-3 at position 30000) will do.
@@ -234,12 +253,11 @@ FailureOr<FrequencyValues> PartEmitter::emitFrequency(graph::RotaryOp rotary) {
 
 FailureOr<VectorPair> PartEmitter::emitRotary(graph::RotaryOp rotary,
                                               VectorPair x) {
-  FailureOr<StepWord> word = unit.getContext().word(rotary.getPosition());
+  FailureOr<Value> position = emitPosition(rotary);
   FailureOr<FrequencyValues> frequency = emitFrequency(rotary);
-  if (failed(word) || failed(frequency))
+  if (failed(position) || failed(frequency))
     return failure();
-  Value position = b.add(unit.stepWord(*word), b.toI32(row));
-  auto [sine, cosine] = sineCosine(b, splat(position), *frequency);
+  auto [sine, cosine] = sineCosine(b, splat(*position), *frequency);
   VectorPair pairs = part.turnsHalves() ? x : deinterleave(x);
   VectorPair turned = {
       b.sub(b.mul(pairs.first, cosine), b.mul(pairs.second, sine)),

@@ -197,6 +197,12 @@ Value SdpaKernel::finishScore(Value product, Value key,
     score = b.select(b.less(bias, b.f32(kLowestScore)), b.f32(kHiddenScore),
                      b.add(score, bias));
   }
+  if (views.relative) {
+    Value memref = unit.bind(views.relative->planes.front(), b.getF32Type(),
+                             program::Access::Read);
+    Value distance = b.mul(b.min(key, place.lastKey), shape.heads);
+    score = b.add(score, b.load(memref, b.add(query.relative, distance)));
+  }
   Value isSeen = b.less(key, query.end);
   if (query.begin)
     isSeen = b.logicalAnd(isSeen, b.less(query.begin, b.add(key, 1)));
@@ -518,13 +524,30 @@ LogicalResult verifyQuantized(RegionContext &context, const SdpaShape &shape,
          << shape.valueLanes;
 }
 
+/// The table of biases by distance, which must reach from the first to the last
+/// of the rows.
+FailureOr<WeightView> relativeTable(RegionContext &context,
+                                    graph::SdpaOp sdpa) {
+  auto dequantize = sdpa.getRelative().getDefiningOp<graph::DequantizeOp>();
+  if (!dequantize)
+    return sdpa.emitOpError("has biases by distance that are no weight");
+  auto query = cast<RankedTensorType>(sdpa.getQuery().getType());
+  auto table = cast<RankedTensorType>(sdpa.getRelative().getType());
+  int64_t most = (table.getDimSize(0) / query.getDimSize(1) + 1) / 2;
+  if (context.rowsOf(query) > most)
+    return sdpa.emitOpError("has ")
+           << context.rowsOf(query) << " rows; its biases by distance serve "
+           << most;
+  return context.weight(dequantize.getInput());
+}
+
 FailureOr<SdpaViews> sdpaViews(RegionContext &context, graph::SdpaOp sdpa) {
   FailureOr<View> query = context.view(sdpa.getQuery()),
                   key = context.view(sdpa.getKey()),
                   value = context.view(sdpa.getValue());
   if (failed(query) || failed(key) || failed(value))
     return failure();
-  SdpaViews views = {*query, *key, *value, {}, {}, StepWord::Position};
+  SdpaViews views = {*query, *key, *value, {}, {}, {}, StepWord::Position};
   if (sdpa.getPosition()) {
     FailureOr<StepWord> position = context.word(sdpa.getPosition());
     if (failed(position))
@@ -544,6 +567,12 @@ FailureOr<SdpaViews> sdpaViews(RegionContext &context, graph::SdpaOp sdpa) {
     return failure();
   if (sdpa.getRanges() && failed(addView(sdpa.getRanges(), views.ranges)))
     return failure();
+  if (sdpa.getRelative()) {
+    FailureOr<WeightView> table = relativeTable(context, sdpa);
+    if (failed(table))
+      return failure();
+    views.relative = *table;
+  }
   return views;
 }
 

@@ -262,8 +262,12 @@ RegionLowering findRegionLowering(StringRef kind) {
       {"gemm", lowerGemm},
       {"gemv", lowerGemv},
       {"heads", lowerHeads},
-      {"rms_norm", lowerRmsNorm},
+      {"l2_normalize", lowerNorm},
+      {"layer_norm", lowerNorm},
+      {"pool", lowerNorm},
+      {"rms_norm", lowerNorm},
       {"sdpa", lowerSdpa},
+      {"short_conv", lowerShortConv},
   };
   return lowerings.lookup(kind);
 }

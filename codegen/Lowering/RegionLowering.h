@@ -179,8 +179,9 @@ LogicalResult lowerGemm(RegionContext &context);
 LogicalResult lowerEmbedding(RegionContext &context);
 LogicalResult lowerElementwise(RegionContext &context);
 LogicalResult lowerHeads(RegionContext &context);
-LogicalResult lowerRmsNorm(RegionContext &context);
+LogicalResult lowerNorm(RegionContext &context);
 LogicalResult lowerSdpa(RegionContext &context);
+LogicalResult lowerShortConv(RegionContext &context);
 
 } // namespace llmc::codegen
 

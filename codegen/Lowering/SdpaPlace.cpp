@@ -35,6 +35,8 @@ void SdpaPlace::emitQuery(int64_t number) {
     query.quad = b.add(query.quad, number * shape.quads());
     if (query.bias && views.bias->type.getDimSize(1) != 1)
       query.bias = b.add(query.bias, number * views.bias->type.getDimSize(2));
+    if (query.relative)
+      query.relative = b.add(query.relative, number);
     queries.push_back(query);
     return;
   }
@@ -53,6 +55,12 @@ void SdpaPlace::emitQuery(int64_t number) {
     if (views.bias->type.getDimSize(1) != 1)
       query.bias =
           b.add(query.bias, b.mul(query.head, views.bias->type.getDimSize(2)));
+  }
+  if (views.relative) {
+    auto table = cast<RankedTensorType>(sdpa.getRelative().getType());
+    int64_t span = (table.getDimSize(0) / shape.heads - 1) / 2;
+    query.relative =
+        b.add(b.mul(b.sub(b.index(span), readRow), shape.heads), query.head);
   }
   emitSeenKeys(query, readRow);
   queries.push_back(query);

@@ -19,14 +19,16 @@ struct SdpaQuery {
   Value quad;
   /// It sees the keys begin … end - 1; a null begin is 0.
   Value begin, end;
-  /// Index of key 0 in its row of the bias; null without one.
-  Value bias;
+  /// Index of key 0 in its row of the bias, and in the table of biases by
+  /// distance; null without one.
+  Value bias, relative;
 };
 
-/// Where the operands of an attention lie; `bias` and `ranges` if it has them.
+/// Where the operands of an attention lie; those that it may lack are optional.
 struct SdpaViews {
   View query, key, value;
   std::optional<View> bias, ranges;
+  std::optional<WeightView> relative;
   StepWord position;
 };
 

@@ -31,15 +31,18 @@ using RootStrategy =
     FailureOr<graph::LoweringConfigAttr> (*)(const StrategyInput &);
 
 /// The strategy for a region by its root: the first of linear, embedding, sdpa,
-/// heads (kv_append or rotary), rms_norm that its body holds, else elementwise.
+/// heads (kv_append or rotary), short_conv, norm or pool that its body holds,
+/// else elementwise.
 RootStrategy findRootStrategy(graph::RegionOp region);
 
 FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input);
 FailureOr<graph::LoweringConfigAttr>
 selectEmbedding(const StrategyInput &input);
 FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input);
+FailureOr<graph::LoweringConfigAttr>
+selectShortConv(const StrategyInput &input);
 FailureOr<graph::LoweringConfigAttr> selectHeads(const StrategyInput &input);
-FailureOr<graph::LoweringConfigAttr> selectRmsNorm(const StrategyInput &input);
+FailureOr<graph::LoweringConfigAttr> selectNorm(const StrategyInput &input);
 FailureOr<graph::LoweringConfigAttr>
 selectElementwise(const StrategyInput &input);
 

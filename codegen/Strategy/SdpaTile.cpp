@@ -157,7 +157,7 @@ static void forEachTile(const SdpaProblem &problem, const SdpaDevice &device,
           tile.loadsAtOnce = device.loadsAtOnce;
           bool isSensible = (scores == 1 || tile.keys <= kMaxKeys) &&
                             (scores == kMaxScores || tile.keys >= kMinKeys);
-          if (!isSensible)
+          if (!isSensible || problem.keyAlignment % tile.keys != 0)
             continue;
           if (auto complete = completeTile(tile, problem, device, target))
             consider(*complete);

@@ -21,6 +21,8 @@ struct SdpaProblem {
   bool isQuantized = false;
   /// What a query keeps beside its last key: its first one, its bias.
   int64_t extras = 0;
+  /// What the keys of a block must divide; 0: nothing.
+  int64_t keyAlignment = 0;
 
   int64_t group() const { return heads / kvHeads; }
   /// (row, head) pairs of one KV head.

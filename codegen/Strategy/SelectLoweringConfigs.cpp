@@ -29,7 +29,13 @@ RootStrategy findRootStrategy(graph::RegionOp region) {
          return isa<graph::KvAppendOp, graph::RotaryOp>(op);
        },
        selectHeads},
-      {[](Operation &op) { return isa<graph::RmsNormOp>(op); }, selectRmsNorm},
+      {[](Operation &op) { return isa<graph::ShortConvOp>(op); },
+       selectShortConv},
+      {[](Operation &op) {
+         return isa<graph::RmsNormOp, graph::LayerNormOp, graph::L2NormalizeOp,
+                    graph::PoolOp>(op);
+       },
+       selectNorm},
   };
   for (const Root &root : roots)
     if (llvm::any_of(region.getBody().front(), root.isRoot))

@@ -5,6 +5,7 @@
 #include "codegen/Strategy/FamilyStrategy.h"
 #include "codegen/Strategy/RootStrategies.h"
 #include "codegen/Strategy/SdpaTile.h"
+#include "dialects/Graph/TextAlignment.h"
 
 namespace llmc::codegen {
 
@@ -46,7 +47,9 @@ FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input) {
     problem.isHalf = input.device.getKvType() == "f16";
   }
   problem.extras = (sdpa.getWindow() != 0 || sdpa.getRanges() ? 1 : 0) +
-                   (sdpa.getBias() ? 1 : 0);
+                   (sdpa.getBias() ? 1 : 0) + (sdpa.getRelative() ? 1 : 0);
+  // Texts begin at multiples of it, so that blocks of keys do.
+  problem.keyAlignment = sdpa.getRanges() ? graph::kTextAlignment : 0;
   if (problem.headDim % 4 != 0)
     return sdpa.emitOpError("head dimension ")
            << problem.headDim << " is no multiple of 4";

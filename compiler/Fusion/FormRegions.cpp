@@ -57,6 +57,10 @@ NodeKind getKind(Operation *op) {
         auto type = cast<RankedTensorType>(norm.getInput().getType());
         return type.getRank() > 2 ? NodeKind::HeadNorm : NodeKind::Norm;
       })
+      .Case<graph::LayerNormOp, graph::L2NormalizeOp>(
+          [](Operation *) { return NodeKind::RowNorm; })
+      .Case<graph::PoolOp>([](Operation *) { return NodeKind::Pool; })
+      .Case<graph::ShortConvOp>([](Operation *) { return NodeKind::Conv; })
       .Case<graph::RotaryOp, graph::KvAppendOp>(
           [](Operation *) { return NodeKind::Head; })
       .Case<graph::QuantizedLinearOp>(
@@ -95,9 +99,10 @@ FailureOr<PlannerInput> describe(Block &block) {
         op.getNumRegions() != 0)
       return op.emitOpError("cannot be put into a region");
     auto append = dyn_cast<graph::KvAppendOp>(op);
-    if (append && !states.insert(append.getState()).second)
+    auto state = op.getAttrOfType<FlatSymbolRefAttr>("state");
+    if (state && !states.insert(state.getValue()).second)
       return op.emitOpError("appends to state @")
-             << append.getState() << " a second time in one step";
+             << state.getValue() << " a second time in one step";
     PlanNode node;
     node.kind = getKind(&op);
     for (Value operand : op.getOperands())

@@ -121,13 +121,14 @@ def FuseSdpaPass : Pass<"llmc-fuse-sdpa", "::mlir::func::FuncOp"> {
 
     - The scale is a product of any number of constant factors, on the scores, on the query or on the key, on either
       side of a mul; none at all is a scale of 1. It may stand before or after the mask, if it is positive.
-    - Without a mask the result has neither `causal` nor a position.
+    - Without a causal mask the result has neither `causal` nor a position. A `range_mask` gives it `ranges`, a
+      `relative_bias` a table `relative`, an added mask of static size a `bias`.
     - Transposes and reshapes around the chain are undone: `%q'` is [rows, heads, head dimension], `%k'` and `%v'`
       [keys, KV heads, head dimension]. Where the IR holds no such value, a transpose or reshape is added.
     - Grouped queries are batch dimensions [KV heads, group] that broadcast against [KV heads, 1].
 
     Not fused: chains whose scores, masked scores or probabilities have another user, and chains with anything else
-    between the matmuls (an added bias, a soft cap).
+    between the matmuls.
   }];
   let statistics = [
     Statistic<"numSdpasFused", "num-sdpas-fused", "attention chains that became an sdpa">
@@ -144,7 +145,7 @@ def QuantizeActivationsPass : Pass<"llmc-quantize-activations", "::mlir::func::F
   let description = [{
     Runs on a function of one row bucket (`graph.rows`) of more than 8 rows, for a device whose `prefill_activations` is
     `i8`; other functions stay as they are. Each tensor that linears on 4- to 8-bit weights read is quantized once, with
-    a scale a row behind an rms_norm (its workgroup has the whole row), for 32 columns elsewhere. Linears on f32, f16 and
+    a scale a row behind an rms_norm or layer_norm (its workgroup has the whole row), for 32 columns elsewhere. Linears on f32, f16 and
     bf16 weights, and on Q2_K, whose offsets are for 16 columns, keep reading floats.
 
     ```mlir
@@ -173,7 +174,10 @@ def FormRegionsPass : Pass<"llmc-form-regions", "::mlir::func::FuncOp"> {
     | quantized_embedding | the embedding, a factor |
     | sdpa | attention and the reshapes behind it |
     | rotary, kv_append | all heads that one sdpa reads, with their norms: one dispatch |
+    | short_conv | element-wise ops that only it reads, the convolution, element-wise ops behind it |
     | rms_norm | [select_rows] rms_norm, element-wise ops behind it |
+    | layer_norm, l2_normalize | element-wise ops or a pool that only it reads, the norm, element-wise ops behind it |
+    | pool | the pool, element-wise ops behind it |
     | anything else | itself; element-wise ops with the element-wise ops behind them |
 
     - Constants, dequantized vectors, slices and reshapes are copied into the regions that read them. A view that the

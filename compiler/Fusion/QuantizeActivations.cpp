@@ -79,8 +79,10 @@ struct QuantizeActivationsPass final
                        ArrayRef<graph::QuantizedLinearOp> linears) {
     OpBuilder builder(input.getContext());
     builder.setInsertionPointAfterValue(input);
-    int64_t group =
-        input.getDefiningOp<graph::RmsNormOp>() ? 0 : graph::kQuantizedBlock;
+    Operation *producer = input.getDefiningOp();
+    bool isNorm =
+        isa_and_present<graph::RmsNormOp, graph::LayerNormOp>(producer);
+    int64_t group = isNorm ? 0 : graph::kQuantizedBlock;
     auto quantized = graph::QuantizeActivationsOp::create(
         builder, input.getLoc(), input, group);
     for (graph::QuantizedLinearOp linear : linears)

@@ -66,6 +66,8 @@ private:
   void formLinear(int linear);
   void addHeads(int id, NodeSet &set) const;
   void formHeads(const std::vector<int> &operands);
+  void addProducers(int id, NodeSet &set) const;
+  void formWithProducers(NodeKind wanted);
   void formWithNeighbours(NodeKind wanted, Neighbours which);
   void formAttention();
 
@@ -370,6 +372,34 @@ void RegionPlanner::formAttention() {
       formHeads({id});
 }
 
+/// Adds what only |id| reads and what is computed on the way to it:
+/// element-wise ops, and the pool under a norm.
+void RegionPlanner::addProducers(int id, NodeSet &set) const {
+  for (int operand : nodes[id].operands) {
+    bool isElementwise = kind(operand) == NodeKind::Elementwise;
+    bool isPooled =
+        kind(operand) == NodeKind::Pool && kind(id) == NodeKind::RowNorm;
+    if ((!isElementwise && !isPooled) || !isFree(operand) ||
+        nodes[operand].isKept || users[operand].size() != 1 ||
+        nodes[operand].type != nodes[id].type || !set.insert(operand).second)
+      continue;
+    if (isElementwise)
+      addProducers(operand, set);
+  }
+}
+
+/// A convolution does not quantize: each of its invocations has a few columns.
+void RegionPlanner::formWithProducers(NodeKind wanted) {
+  for (int id = 0; id != numNodes(); ++id) {
+    if (kind(id) != wanted || !isFree(id))
+      continue;
+    NodeSet set = {id};
+    addProducers(id, set);
+    set = grow(set, Neighbours::All);
+    addRegion(id, wanted == NodeKind::Conv ? set : withQuantization(set));
+  }
+}
+
 void RegionPlanner::formWithNeighbours(NodeKind wanted, Neighbours which) {
   for (int id = 0; id != numNodes(); ++id)
     if (kind(id) == wanted && isFree(id))
@@ -386,7 +416,10 @@ std::vector<PlannedRegion> RegionPlanner::plan() {
       formLinear(id);
   formWithNeighbours(NodeKind::Embedding, Neighbours::WithLeaves);
   formAttention();
+  formWithProducers(NodeKind::Conv);
   formWithNeighbours(NodeKind::Norm, Neighbours::All);
+  formWithProducers(NodeKind::RowNorm);
+  formWithNeighbours(NodeKind::Pool, Neighbours::All);
   formWithNeighbours(NodeKind::HeadNorm, Neighbours::All);
   formWithNeighbours(NodeKind::Elementwise, Neighbours::All);
   for (int id = 0; id != numNodes(); ++id)

@@ -17,7 +17,10 @@ enum class NodeKind {
   Reshape,     // a view, which moves into its readers
   Elementwise, // works element by element
   SelectRows,
-  Norm,     // over whole rows
+  Norm,     // over whole rows; linears of few rows compute it themselves
+  RowNorm,  // over whole rows, by itself
+  Pool,     // rows of a text become one
+  Conv,     // over neighbouring rows
   HeadNorm, // over the last dimension of [rows, heads, head dimension]
   Head,     // rotary, kv_append
   Linear,
@@ -62,8 +65,10 @@ constexpr int64_t kMaxRowsOfFusedNorm = 8;
 ///
 /// Roots in turn: linears (with a partner of the same class if one result
 /// comes of both), embeddings, attention, the heads that attention reads,
-/// norms; then what is left. Around a root grow the element-wise ops that leave
-/// the region with one result, and the op that quantizes this result.
+/// convolutions, norms; then what is left. Around a root grow the element-wise
+/// ops that leave the region with one result, and the op that quantizes this
+/// result; into a convolution or norm that stands by itself the element-wise
+/// ops that only it reads.
 std::vector<PlannedRegion> planRegions(const std::vector<PlanNode> &nodes,
                                        int64_t rows);
 

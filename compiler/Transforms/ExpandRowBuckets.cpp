@@ -6,6 +6,7 @@
 
 #include "compiler/Transforms/Passes.h"
 
+#include "dialects/Graph/TextAlignment.h"
 #include "dialects/Target/ModuleDevice.h"
 #include "mlir/IR/SymbolTable.h"
 
@@ -37,12 +38,26 @@ std::optional<int64_t> getStaticRows(mlir::func::FuncOp function) {
   return rows;
 }
 
+/// Buckets for whole texts of up to |least| rows, each with room for several
+/// short ones. What a text gives must not depend on what runs beside it, and
+/// kernels of other buckets add up in another order: so the session takes the
+/// bucket of a text's own length, and small ones would leave no room beside it.
+std::set<int64_t> chooseTextBuckets(int64_t least, target::DeviceAttr device) {
+  std::set<int64_t> buckets = {least};
+  for (int64_t bucket : device.getRowBuckets())
+    if (bucket > graph::kTextAlignment && bucket < least)
+      buckets.insert(bucket);
+  return buckets;
+}
+
 /// The buckets to clone |function| for, ascending; emits an error if there is
 /// none.
 FailureOr<std::set<int64_t>> chooseBuckets(mlir::func::FuncOp function,
                                            target::DeviceAttr device) {
   if (std::optional<int64_t> rows = getStaticRows(function))
     return std::set<int64_t>{*rows};
+  if (auto least = function->getAttrOfType<IntegerAttr>("graph.min_rows"))
+    return chooseTextBuckets(least.getInt(), device);
   auto limit = function->getAttrOfType<IntegerAttr>("graph.max_rows");
   int64_t maxRows =
       limit ? limit.getInt() : std::numeric_limits<int64_t>::max();
@@ -68,6 +83,7 @@ LogicalResult cloneForRows(mlir::func::FuncOp function, int64_t rows,
   mlir::func::FuncOp clone = function.clone();
   clone.setSymName(name);
   clone->removeAttr("graph.max_rows");
+  clone->removeAttr("graph.min_rows");
   clone->setAttr("graph.rows", builder.getI64IntegerAttr(rows));
   clone->setAttr("graph.function", function.getSymNameAttr());
   symbols.insert(clone, Block::iterator(function));

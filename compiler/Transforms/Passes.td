@@ -21,6 +21,9 @@ def ExpandRowBucketsPass : Pass<"llmc-expand-row-buckets", "::mlir::ModuleOp"> {
                                                                  attributes {graph.function = "logits", graph.rows = 8}
     ```
 
+    A function with `graph.min_rows` = N takes whole texts of up to N rows, several of them if they fit: its buckets are
+    N and those of the device below N and above 64 (decision 0007).
+
     A function without a dynamic dimension gets one clone, for the largest leading dimension of its arguments of two
     and more dimensions.
 

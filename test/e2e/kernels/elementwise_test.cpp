@@ -77,5 +77,40 @@ module {
               {-30, -22.84782, 0, 9.64538, 22.84782, 30}, 1e-6);
 }
 
+// Each function alone, at ordinary numbers and at the ends of its range.
+TEST_F(ElementwiseTest, functions) {
+  const std::vector<float> x = {-1000, -88, -3, -0.5F, 0, 0.25F, 2, 80};
+  const std::vector<std::pair<std::string, double (*)(double)>> functions = {
+      {"sigmoid", [](double v) { return 1 / (1 + std::exp(-v)); }},
+      {"relu", [](double v) { return std::max(v, 0.0); }},
+      {"exp", [](double v) { return std::exp(v); }},
+      {"erf", [](double v) { return std::erf(v); }},
+      {"gelu",
+       [](double v) { return v / 2 * (1 + std::erf(v / std::sqrt(2.0))); }},
+      {"sqrt", [](double v) { return std::sqrt(v); }}};
+  for (const auto &[name, function] : functions) {
+    SCOPED_TRACE(name);
+    auto runner = compile(
+        "module {\n  func.func @f(%x: tensor<?x8xf32> {graph.name = \"x\"}) -> "
+        "(tensor<?x8xf32> {graph.name = \"y\"}) attributes {graph.rows = 1 : "
+        "i64} {\n    %y = graph.region (%a = %x : tensor<?x8xf32>) -> "
+        "(tensor<?x8xf32>) {\n      %0 = graph." +
+        name +
+        " %a : tensor<?x8xf32>\n      graph.yield %0 : tensor<?x8xf32>\n    "
+        "}\n    return %y : tensor<?x8xf32>\n  }\n}\n");
+    ASSERT_TRUE(runner);
+    runner->write("x", x);
+    runner->run("f", 0, 1);
+    std::vector<float> y = runner->read<float>("y");
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (name == "sqrt" && x[i] < 0)
+        continue;
+      double wanted = function(x[i]);
+      // The polynomial of erf errs by 1.5e-7, exp by a few units of its own.
+      EXPECT_NEAR(y[i], wanted, 5e-7 + 1e-5 * std::abs(wanted)) << x[i];
+    }
+  }
+}
+
 } // namespace
 } // namespace llmc::test

@@ -379,5 +379,35 @@ TEST_F(ProjectionTest, nothingIsWrittenBeyondTheContext) {
     ASSERT_EQ(std::isnan(cache[i]), i % size < tail) << i;
 }
 
+// Texts behind one another: each row says where it stands in its own.
+TEST_F(HeadsTest, positionsOfRows) {
+  auto runner = compile(R"mlir(
+module {
+  func.func @f(%x: tensor<?x2x8xf32> {graph.name = "x"}, %p: tensor<?xi32> {graph.name = "positions"})
+      -> (tensor<?x2x8xf32> {graph.name = "y"}) attributes {graph.rows = 8 : i64} {
+    %y = graph.region (%a = %x : tensor<?x2x8xf32>, %q = %p : tensor<?xi32>) -> (tensor<?x2x8xf32>) {
+      %0 = graph.rotary %a positions %q : tensor<?xi32> pairs half base 1.0e4 dim 8
+          : tensor<?x2x8xf32> -> tensor<?x2x8xf32>
+      graph.yield %0 : tensor<?x2x8xf32>
+    }
+    return %y : tensor<?x2x8xf32>
+  }
+}
+)mlir");
+  ASSERT_TRUE(runner);
+  const std::vector<int32_t> positions = {0, 1, 2, 0, 5000};
+  std::vector<float> x = Numbers(1).take(positions.size() * 16);
+  Rotary rotary;
+  rotary.dim = 8;
+  std::vector<double> expected(x.begin(), x.end());
+  for (size_t row = 0; row < positions.size(); ++row)
+    for (int head = 0; head < 2; ++head)
+      turn(&expected[row * 16 + size_t(head) * 8], rotary, positions[row]);
+  runner->write("x", x);
+  runner->write("positions", positions);
+  runner->run("f", /*position=*/77, int(positions.size()));
+  expectClose(runner->read<float>("y"), expected, 1e-6);
+}
+
 } // namespace
 } // namespace llmc::test

@@ -55,6 +55,51 @@ TEST(RegionPlannerTest, ResidualJoinsTheLinearBeforeIt) {
   EXPECT_EQ(bodiesOf(planRegions(nodes, 1)), (Bodies{{0}, {1, 2}}));
 }
 
+// B, C and x are slices of the input projection; the output projection follows.
+TEST(RegionPlannerTest, GatesJoinTheConvolutionBetweenThem) {
+  std::vector<PlanNode> nodes = {
+      linear({}, 0, 1),                    // 0: input projection
+      node(NodeKind::Slice, {0}),          // 1: B
+      node(NodeKind::Slice, {0}),          // 2: C
+      node(NodeKind::Slice, {0}),          // 3: x
+      node(NodeKind::Elementwise, {1, 3}), // 4: B * x
+      node(NodeKind::Leaf, {}, 2),         // 5: taps
+      node(NodeKind::Conv, {4, 5}),        // 6
+      node(NodeKind::Elementwise, {2, 6}), // 7: C * conv
+      kept(linear({7}, 1)),                // 8: output projection
+  };
+  EXPECT_EQ(bodiesOf(planRegions(nodes, 1)),
+            (Bodies{{0}, {1, 2, 3, 4, 5, 6, 7}, {8}}));
+}
+
+// A norm behind a sum is no part of the linears that read it, whatever the
+// rows: the sum that follows reads it too.
+TEST(RegionPlannerTest, RowNormsStandAloneWithTheSumOnlyTheyRead) {
+  std::vector<PlanNode> nodes = {
+      node(NodeKind::Embedding),           // 0: tokens
+      node(NodeKind::Embedding),           // 1: positions
+      node(NodeKind::Elementwise, {0, 1}), // 2: sum
+      node(NodeKind::RowNorm, {2}),        // 3
+      linear({3}, 0),                      // 4
+      node(NodeKind::Elementwise, {3, 4}), // 5: residual
+      kept(node(NodeKind::RowNorm, {5})),  // 6
+  };
+  for (int64_t rows : {1, 128})
+    EXPECT_EQ(bodiesOf(planRegions(nodes, rows)),
+              (Bodies{{0}, {1}, {2, 3}, {4, 5}, {6}}));
+}
+
+TEST(RegionPlannerTest, APoolJoinsTheNormThatAloneReadsIt) {
+  std::vector<PlanNode> nodes = {
+      kept(node(NodeKind::RowNorm)),      // 0: rows
+      node(NodeKind::Pool, {0}),          // 1
+      kept(node(NodeKind::RowNorm, {1})), // 2: length 1
+  };
+  EXPECT_EQ(bodiesOf(planRegions(nodes, 128)), (Bodies{{0}, {1, 2}}));
+  nodes[1].isKept = true;
+  EXPECT_EQ(bodiesOf(planRegions(nodes, 128)), (Bodies{{0}, {1}, {2}}));
+}
+
 TEST(RegionPlannerTest, GateAndUpOfOneClassShareARegion) {
   std::vector<PlanNode> nodes = {
       linear({}, 7),                             // 0: gate

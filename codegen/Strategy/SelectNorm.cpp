@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lowering configs of regions whose root is rms_norm: the workgroup that shares
-// a row.
+// Lowering configs of regions whose root is a norm or a pool: the workgroup
+// that shares a row.
 
 #include "codegen/Strategy/FamilyStrategy.h"
 #include "codegen/Strategy/RootStrategies.h"
@@ -12,10 +12,20 @@
 
 namespace llmc::codegen {
 
-FailureOr<graph::LoweringConfigAttr> selectRmsNorm(const StrategyInput &input) {
+/// The norm of the region, or else its pool; its name is that of the kind.
+static Operation *findRoot(graph::RegionOp region) {
+  Operation *root = nullptr;
+  for (Operation &op : region.getBody().front())
+    if (isa<graph::RmsNormOp, graph::LayerNormOp, graph::L2NormalizeOp>(op) ||
+        (!root && isa<graph::PoolOp>(op)))
+      root = &op;
+  return root;
+}
+
+FailureOr<graph::LoweringConfigAttr> selectNorm(const StrategyInput &input) {
   graph::RegionOp region = input.region;
-  graph::RmsNormOp norm = *region.getBody().getOps<graph::RmsNormOp>().begin();
-  auto type = cast<RankedTensorType>(norm.getType());
+  Operation *root = findRoot(region);
+  auto type = cast<RankedTensorType>(root->getResult(0).getType());
   // A lone row has the device to itself: more invocations, fewer rounds.
   int64_t most = input.rowsOf(type) == 1 ? 256 : 128;
   int64_t quads = (type.getShape().back() + 3) / 4;
@@ -23,7 +33,7 @@ FailureOr<graph::LoweringConfigAttr> selectRmsNorm(const StrategyInput &input) {
       {most,
        static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(quads))),
        input.device.getMaxInvocations()});
-  // Sum, gain, and a vector for each tensor that is read.
+  // Sum, gain or bias, and a vector for each tensor that is read.
   int64_t inputs = llvm::count_if(region.getInputs(), [](Value value) {
     auto tensor = cast<RankedTensorType>(value.getType());
     return tensor.getRank() > 1;
@@ -32,7 +42,8 @@ FailureOr<graph::LoweringConfigAttr> selectRmsNorm(const StrategyInput &input) {
   StringRef reduction = getFamilyStrategy(input.device).reduction;
   MLIRContext *context = region.getContext();
   return graph::LoweringConfigAttr::get(
-      context, StringAttr::get(context, "rms_norm"), {threads, 1, 1},
+      context, StringAttr::get(context, root->getName().stripDialect()),
+      {threads, 1, 1},
       /*tile=*/{1, 4},
       /*splits=*/1, /*accumulators=*/4,
       streamingRegisters(input.device, live,
