@@ -60,6 +60,7 @@ private:
   Status loadTargets();
   Status loadTuning();
   Status applyTypes(description::Target &target) const;
+  Status setPooling(importer::ImportOptions &importOptions) const;
   Status import();
   Status runPhases(ModuleOp module, ArrayRef<pipelines::Phase> phases,
                    StringRef target);
@@ -157,10 +158,30 @@ Status Compilation::loadTuning() {
   return okStatus();
 }
 
+Status Compilation::setPooling(importer::ImportOptions &importOptions) const {
+  if (options.pooling.empty()) {
+    if (options.normalizesEmbeddings)
+      return Status(StatusCode::InvalidArgument,
+                    "embeddings are normalized only with a given pooling");
+    return okStatus();
+  }
+  importer::PoolingOption &pooling = importOptions.pooling.emplace();
+  pooling.isNormalized = options.normalizesEmbeddings;
+  if (options.pooling == "none")
+    return okStatus();
+  pooling.mode = graph::symbolizePooling(options.pooling);
+  if (!pooling.mode)
+    return Status(StatusCode::InvalidArgument,
+                  "the pooling is '" + options.pooling +
+                      "', allowed is none, mean, first or last");
+  return okStatus();
+}
+
 Status Compilation::import() {
   report("reading " + options.inputPath, 0);
   importer::ImportOptions importOptions;
   importOptions.contextLength = options.maxContext;
+  LLMC_RETURN_IF_ERROR(setPooling(importOptions));
   DiagnosticCollector diagnostics(context);
   auto imported =
       importer::importModel(context, options.inputPath, importOptions);

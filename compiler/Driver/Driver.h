@@ -37,6 +37,11 @@ struct CompileOptions {
   std::string outputPath;
   /// Tokens to plan KV caches for; 0: the model's own limit, but at most 4096.
   int64_t maxContext = 0;
+  /// How an encoder's rows become an embedding: "none", "mean", "first" or
+  /// "last"; empty: as the model's files say.
+  std::string pooling;
+  /// Whether embeddings get length 1; only with a `pooling`.
+  bool normalizesEmbeddings = false;
   /// A tuning file, looked up before the shipped ones; empty: none.
   std::string tuningPath;
   /// Element type of KV caches, "f32" or "f16"; empty: the target's.

@@ -17,7 +17,33 @@ static std::string stringAttribute(ModuleOp module, StringRef name) {
   return attribute ? attribute.str() : "";
 }
 
-/// The last dimension of the result named "logits"; 0 if there is none.
+/// Whether a step overwrites a state that an earlier position would need again.
+static bool overwritesStates(ModuleOp module) {
+  auto result = module.walk([](graph::ShortConvOp conv) {
+    return conv.getState() ? mlir::WalkResult::interrupt()
+                           : mlir::WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+/// Rows of the table that an encoder looks its tokens up in; 0 if there is
+/// none.
+static uint64_t tokenTableRows(mlir::func::FuncOp function) {
+  uint64_t rows = 0;
+  function.walk([&](graph::QuantizedEmbeddingOp embedding) {
+    auto argument = dyn_cast<mlir::BlockArgument>(embedding.getTokens());
+    auto name = argument ? function.getArgAttrOfType<StringAttr>(
+                               argument.getArgNumber(), "graph.name")
+                         : StringAttr();
+    auto table = cast<RankedTensorType>(embedding.getTable().getType());
+    if (name && name.getValue() == "tokens")
+      rows = static_cast<uint64_t>(table.getDimSize(0));
+  });
+  return rows;
+}
+
+/// The last dimension of the result named "logits", or else the rows of a table
+/// of tokens; 0 if there is neither.
 static uint64_t vocabularySize(ModuleOp module) {
   for (auto function : module.getOps<mlir::func::FuncOp>())
     for (unsigned i = 0; i < function.getNumResults(); ++i) {
@@ -27,6 +53,9 @@ static uint64_t vocabularySize(ModuleOp module) {
           !type.isDynamicDim(type.getRank() - 1))
         return static_cast<uint64_t>(type.getShape().back());
     }
+  for (auto function : module.getOps<mlir::func::FuncOp>())
+    if (uint64_t rows = tokenTableRows(function))
+      return rows;
   return 0;
 }
 
@@ -77,6 +106,7 @@ Status describeModel(ModuleOp module, StringRef inputPath,
   if (auto length = module->getAttrOfType<IntegerAttr>("graph.context_length"))
     model.set_max_context(static_cast<uint64_t>(length.getInt()));
   model.set_num_layers(numLayers(module));
+  model.set_cannot_go_back(overwritesStates(module));
   model.set_source_hash(hashGraph(module));
   return readTokenizer(inputPath, manifest);
 }

@@ -7,59 +7,17 @@
 #ifndef LLMC_COMPILER_IMPORT_DECODERMODEL_H
 #define LLMC_COMPILER_IMPORT_DECODERMODEL_H
 
-#include "dialects/Graph/Packing.h"
-
-#include "llvm/ADT/SmallVector.h"
-
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
+#include "compiler/Import/ModelParts.h"
 
 namespace llmc::importer {
 
-/// Where bytes begin: number of the model's file, and offset.
-struct Place {
-  int64_t file;
-  int64_t offsetInBytes;
-};
-
-/// How a weight's numbers lie when they are not rows in its encoding; see
-/// dialects/Graph/Packing.h.
-struct Packed {
-  graph::PackingForm form;
-  /// Of the scales.
-  graph::Encoding encoding;
-  /// Columns that share a scale.
-  int64_t group;
-  Place scales;
-  std::optional<Place> zeros;
-};
-
-/// A weight's symbol, shape (outermost dimension first) and place.
-struct Weight {
-  std::string name;
-  llvm::SmallVector<int64_t, 2> shape;
-  graph::Encoding encoding;
-  /// From the start of the file.
-  int64_t offsetInBytes;
-  /// Number of the model's file, or of a table behind them.
-  int64_t file = 0;
-  /// Of every number of a vector.
-  float addend = 0.0f;
-  std::optional<Packed> packed;
-};
-
-/// y = x weight^T (+ bias)
-struct Linear {
-  Weight weight; // [outputs, inputs]
-  std::optional<Weight> bias;
-};
-
-/// x = x + [norm](output(attention(q, k, v of norm(x))))
+/// x = x + [norm](output(attention(q, k, v of norm(x)))), or a convolution
+/// instead of attention
 /// x = x + [norm](down(activation(gate(norm(x))) * up(norm(x))))
 struct DecoderLayer {
   Weight attentionNorm;
+  /// Instead of attention, whose linears are unused then.
+  std::optional<ShortConv> conv;
   Linear query, key, value, output;
   /// Over the head dimension, before the rotation.
   std::optional<Weight> queryNorm, keyNorm;
@@ -71,27 +29,7 @@ struct DecoderLayer {
   int64_t window = 0;
 };
 
-struct Rotary {
-  graph::RotaryPairs pairs;
-  float base;
-  /// Elements of a head that are rotated, from the first on.
-  int64_t dim;
-  /// Positions are multiplied by it (linear scaling).
-  float positionScale;
-  /// [dim / 2] divisors of the frequencies.
-  std::optional<Weight> factors;
-};
-
-/// Of the gate in the feed-forward part.
-enum class Activation { Silu, GeluTanh };
-
-struct DecoderModel {
-  std::vector<std::string> files;
-  /// Numbers that an importer computed; weights find them as F32 in file
-  /// number files.size(), files.size() + 1, …
-  std::vector<std::vector<float>> tables;
-  std::string architecture;
-  std::string name;
+struct DecoderModel : ModelSource {
   int64_t hiddenSize, feedForwardSize, vocabularySize;
   int64_t numHeads, numKvHeads, headDim;
   /// Tokens that the KV caches have room for.

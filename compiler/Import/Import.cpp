@@ -5,7 +5,9 @@
 #include "compiler/Import/Import.h"
 
 #include "compiler/Import/DecoderBuilder.h"
+#include "compiler/Import/EncoderBuilder.h"
 #include "compiler/Import/GGUF/GgufDecoder.h"
+#include "compiler/Import/GGUF/GgufEncoder.h"
 #include "compiler/Import/HuggingFace/HfDecoder.h"
 #include "compiler/Import/ONNX/OnnxImporter.h"
 #include "dialects/Graph/Graph.h"
@@ -21,6 +23,15 @@ importGguf(MLIRContext &context, StringRef path, const ImportOptions &options) {
   auto file = gguf::GgufFile::open(path);
   if (!file)
     return file.takeError();
+  auto architecture = (*file)->findString("general.architecture");
+  if (!architecture)
+    return architecture.takeError();
+  if (*architecture == gguf::kEncoderArchitecture) {
+    auto encoder = gguf::readEncoder(**file, options);
+    if (!encoder)
+      return encoder.takeError();
+    return buildEncoder(context, *encoder);
+  }
   auto model = gguf::readDecoder(**file, options);
   if (!model)
     return model.takeError();

@@ -5,23 +5,36 @@
 #ifndef LLMC_COMPILER_IMPORT_IMPORT_H
 #define LLMC_COMPILER_IMPORT_IMPORT_H
 
+#include "dialects/Graph/GraphEnums.h"
 #include "dialects/Support/LLVM.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/Error.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace llmc::importer {
 
 /// The context length when neither the caller nor a shorter model says another.
 constexpr int64_t kDefaultContextLength = 4096;
 
+/// How an encoder's rows become the embedding of their text.
+struct PoolingOption {
+  /// None: rows are all there is.
+  std::optional<graph::Pooling> mode;
+  /// Whether embeddings get length 1.
+  bool isNormalized = false;
+};
+
 struct ImportOptions {
   /// Tokens that the states (KV caches) have room for; 0 means the smaller of
-  /// the model's own maximum and kDefaultContextLength. More than the model's
-  /// maximum is an error.
+  /// the model's own maximum and kDefaultContextLength. Of encoders, tokens of
+  /// the longest text, 0 being at most kDefaultTextLength. More than the
+  /// model's maximum is an error.
   int64_t contextLength = 0;
+  /// Of encoders, instead of what the file says.
+  std::optional<PoolingOption> pooling;
 };
 
 /// Reads `path` (a GGUF file, a Hugging Face directory, or a .mlir file in the

@@ -5,25 +5,21 @@
 
 #include "compiler/Import/GGUF/GgufDecoder.h"
 
-#include "llvm/ADT/StringSet.h"
-#include "llvm/Support/Path.h"
+#include "compiler/Import/GGUF/GgufEncoder.h"
+#include "compiler/Import/GGUF/GgufModelReader.h"
 
 namespace llmc::gguf {
 
 namespace {
+
+/// Of a convolution: more would take more registers than devices have.
+constexpr uint64_t kMaxTaps = 9;
 
 using graph::RotaryPairs;
 using importer::DecoderLayer;
 using importer::DecoderModel;
 using importer::Linear;
 using importer::Weight;
-
-/// Sizes beyond it are refused, so that products of two of them can't wrap.
-constexpr uint64_t kMaxSize = uint64_t(1) << 28;
-constexpr uint64_t kMaxLayers = 1024;
-
-/// Whether a linear's bias is part of an architecture.
-enum class Bias { None, Optional, Required };
 
 /// What is particular to an architecture.
 struct Architecture {
@@ -43,6 +39,9 @@ struct Architecture {
   /// as everywhere.
   float windowRotaryBase = 0.0f;
   bool hasSoftCaps = false;
+  /// Layers without KV heads are gated convolutions, and the final norm is
+  /// named after the embedding.
+  bool hasShortConvs = false;
   /// The model of so many layers (27B) divides scores by the root of the hidden
   /// size per head, which differs from the head dimension there.
   size_t layersWithHiddenPerHead = 0;
@@ -58,140 +57,72 @@ constexpr Architecture kArchitectures[] = {
     {"gemma2", RotaryPairs::Half, Bias::None, Bias::None,
      /*hasQueryKeyNorm=*/false, /*mayHaveRotaryFactors=*/false,
      /*isGemma=*/true, /*windowPattern=*/2, /*windowRotaryBase=*/0.0f,
-     /*hasSoftCaps=*/true, /*layersWithHiddenPerHead=*/46},
+     /*hasSoftCaps=*/true, /*hasShortConvs=*/false,
+     /*layersWithHiddenPerHead=*/46},
     {"gemma3", RotaryPairs::Half, Bias::None, Bias::None,
      /*hasQueryKeyNorm=*/true, /*mayHaveRotaryFactors=*/false,
      /*isGemma=*/true, /*windowPattern=*/6, /*windowRotaryBase=*/10000.0f,
-     /*hasSoftCaps=*/false, /*layersWithHiddenPerHead=*/62},
+     /*hasSoftCaps=*/false, /*hasShortConvs=*/false,
+     /*layersWithHiddenPerHead=*/62},
+    {"lfm2", RotaryPairs::Half, Bias::None, Bias::None,
+     /*hasQueryKeyNorm=*/true, /*mayHaveRotaryFactors=*/false,
+     /*isGemma=*/false, /*windowPattern=*/1, /*windowRotaryBase=*/0.0f,
+     /*hasSoftCaps=*/false, /*hasShortConvs=*/true},
 };
 
+std::string supportedArchitectures() {
+  std::string names;
+  for (const Architecture &candidate : kArchitectures)
+    names += candidate.name.str() + ", ";
+  return names + kEncoderArchitecture.str();
+}
+
 /// Fills in a DecoderModel from a file. Every method adds one part of it.
-class DecoderReader {
+class DecoderReader : GgufModelReader {
 public:
   DecoderReader(const GgufFile &file, const importer::ImportOptions &options)
-      : file(file), options(options) {}
+      : GgufModelReader(file, options) {}
 
   llvm::Expected<DecoderModel> read();
 
 private:
-  llvm::Error fail(const Twine &message) const {
-    return llvm::createStringError(file.path() + ": " + message);
-  }
-  std::string key(const Twine &name) const {
-    return (architecture->name + "." + name).str();
-  }
-
-  // Metadata. `name` is the key without the architecture.
-  llvm::Error readSize(const Twine &name, int64_t &result,
-                       std::optional<int64_t> absent = std::nullopt,
-                       uint64_t most = kMaxSize);
-  llvm::Error readReal(const Twine &name, float &result,
-                       std::optional<float> absent = std::nullopt);
+  // Metadata.
   llvm::Error readArchitecture();
   llvm::Error readSizes();
+  llvm::Error readKvHeads();
   llvm::Error readHeads();
-  llvm::Error readContextLength();
   llvm::Error readRotary();
   llvm::Error readRotaryScaling();
   llvm::Error readGemma();
   llvm::Error readWindows();
-  llvm::Error refuseExperts();
 
   // Tensors.
-  llvm::Error readWeight(const Twine &name, ArrayRef<int64_t> shape,
-                         Weight &result);
-  llvm::Error readOptional(const Twine &name, ArrayRef<int64_t> shape,
-                           std::optional<Weight> &result);
-  llvm::Error readVector(const Twine &name, int64_t size,
-                         std::optional<Weight> &result);
-  llvm::Error readLinear(const Twine &name, int64_t outputs, int64_t inputs,
-                         Bias bias, Linear &result);
   llvm::Error readModelTensors();
   llvm::Error readLayer(size_t index, DecoderLayer &layer);
   llvm::Error readAttention(const Twine &prefix, DecoderLayer &layer);
+  llvm::Error readShortConv(const Twine &prefix, importer::ShortConv &conv);
   llvm::Error readPostNorms(const Twine &prefix, DecoderLayer &layer);
-  llvm::Error readVocabulary();
-  llvm::Error refuseUnusedTensors();
-
-  const GgufFile &file;
-  const importer::ImportOptions &options;
   const Architecture *architecture = nullptr;
   DecoderModel model;
-  llvm::StringSet<> used;
+  /// Of a convolution.
+  int64_t numTaps = 0;
 };
 
 //===----------------------------------------------------------------------===//
 // Metadata
 //===----------------------------------------------------------------------===//
 
-llvm::Error DecoderReader::readSize(const Twine &name, int64_t &result,
-                                    std::optional<int64_t> absent,
-                                    uint64_t most) {
-  std::string fullKey = key(name);
-  if (absent && !file.has(fullKey)) {
-    result = *absent;
-    return llvm::Error::success();
-  }
-  llvm::Expected<uint64_t> size = file.getUnsigned(fullKey);
-  if (!size)
-    return size.takeError();
-  if (*size < 1 || *size > most)
-    return fail("metadata '" + fullKey + "' is " + Twine(*size) +
-                ", allowed are 1 to " + Twine(most));
-  result = static_cast<int64_t>(*size);
-  return llvm::Error::success();
-}
-
-/// Reads a positive, finite number.
-llvm::Error DecoderReader::readReal(const Twine &name, float &result,
-                                    std::optional<float> absent) {
-  std::string fullKey = key(name);
-  if (absent && !file.has(fullKey)) {
-    result = *absent;
-    return llvm::Error::success();
-  }
-  llvm::Expected<double> number = file.getFloat(fullKey);
-  if (!number)
-    return number.takeError();
-  result = static_cast<float>(*number);
-  if (!(result > 0) || !std::isfinite(result))
-    return fail("metadata '" + fullKey + "' is " + std::to_string(*number) +
-                ", allowed are positive finite numbers");
-  return llvm::Error::success();
-}
-
 llvm::Error DecoderReader::readArchitecture() {
   llvm::Expected<StringRef> name = file.getString("general.architecture");
   if (!name)
     return name.takeError();
-  std::string supported;
-  for (const Architecture &candidate : kArchitectures) {
+  for (const Architecture &candidate : kArchitectures)
     if (candidate.name == *name)
       architecture = &candidate;
-    supported += (supported.empty() ? "" : ", ") + candidate.name.str();
-  }
   if (!architecture)
     return fail("metadata 'general.architecture' is '" + *name +
-                "', supported are " + supported);
-  model.files = {file.path().str()};
-  model.architecture = name->str();
-  llvm::Expected<std::optional<StringRef>> title =
-      file.findString("general.name");
-  if (!title)
-    return title.takeError();
-  model.name = title->value_or(llvm::sys::path::stem(file.path())).str();
-  return refuseExperts();
-}
-
-/// The same architecture names also stand for mixtures of experts.
-llvm::Error DecoderReader::refuseExperts() {
-  auto count = file.findUnsigned(key("expert_count"));
-  if (!count)
-    return count.takeError();
-  if (count->value_or(0) > 0)
-    return fail("metadata '" + key("expert_count") + "' is " + Twine(**count) +
-                ", allowed is 0: mixtures of experts are not supported");
-  return llvm::Error::success();
+                "', supported are " + supportedArchitectures());
+  return readSource(model);
 }
 
 llvm::Error DecoderReader::readSizes() {
@@ -208,11 +139,39 @@ llvm::Error DecoderReader::readSizes() {
   return readReal("attention.layer_norm_rms_epsilon", model.normEpsilon);
 }
 
+/// The number of KV heads, or one for each layer, 0 where it is a convolution.
+llvm::Error DecoderReader::readKvHeads() {
+  if (!architecture->hasShortConvs)
+    return readSize("attention.head_count_kv", model.numKvHeads,
+                    model.numHeads);
+  std::string name = key("attention.head_count_kv");
+  llvm::Expected<std::vector<int64_t>> counts = file.getIntegers(name);
+  if (!counts)
+    return counts.takeError();
+  if (counts->size() != model.layers.size())
+    return fail("metadata '" + name + "' has " + Twine(counts->size()) +
+                " numbers, allowed is one for each of the " +
+                Twine(model.layers.size()) + " layers");
+  model.numKvHeads = 0;
+  for (auto [layer, count] : llvm::zip_equal(model.layers, *counts)) {
+    if (count == 0)
+      layer.conv.emplace();
+    else if (model.numKvHeads == 0 && count > 0 && count <= model.numHeads)
+      model.numKvHeads = count;
+    else if (count != model.numKvHeads)
+      return fail("metadata '" + name + "' has " + Twine(count) +
+                  ", allowed are 0 and one number up to the " +
+                  Twine(model.numHeads) + " heads");
+  }
+  if (model.numKvHeads == 0)
+    return fail("metadata '" + name + "' has no layer of attention");
+  return readSize("shortconv.l_cache", numTaps, std::nullopt, kMaxTaps);
+}
+
 llvm::Error DecoderReader::readHeads() {
   if (llvm::Error error = readSize("attention.head_count", model.numHeads))
     return error;
-  if (llvm::Error error =
-          readSize("attention.head_count_kv", model.numKvHeads, model.numHeads))
+  if (llvm::Error error = readKvHeads())
     return error;
   if (model.numHeads % model.numKvHeads != 0)
     return fail("metadata '" + key("attention.head_count_kv") + "' is " +
@@ -236,20 +195,6 @@ llvm::Error DecoderReader::readHeads() {
     return fail("metadata '" + key("attention.value_length") + "' is " +
                 Twine(valueLength) + ", allowed is the length of keys, " +
                 Twine(model.headDim));
-  return llvm::Error::success();
-}
-
-llvm::Error DecoderReader::readContextLength() {
-  int64_t most;
-  if (llvm::Error error = readSize("context_length", most))
-    return error;
-  if (options.contextLength < 0 || options.contextLength > most)
-    return fail("the requested context length is " +
-                Twine(options.contextLength) + ", allowed are 1 to " +
-                Twine(most) + " (metadata '" + key("context_length") + "')");
-  model.contextLength = options.contextLength != 0
-                            ? options.contextLength
-                            : std::min(most, importer::kDefaultContextLength);
   return llvm::Error::success();
 }
 
@@ -335,60 +280,20 @@ llvm::Error DecoderReader::readGemma() {
 // Tensors
 //===----------------------------------------------------------------------===//
 
-/// "[2048, 256]", outermost dimension first.
-std::string shapeText(ArrayRef<int64_t> shape) {
-  std::string text;
-  for (int64_t size : shape)
-    text += (text.empty() ? "[" : ", ") + std::to_string(size);
-  return text + "]";
-}
-
-llvm::Error DecoderReader::readWeight(const Twine &name,
-                                      ArrayRef<int64_t> shape, Weight &result) {
-  std::string fullName = name.str();
-  const Tensor *tensor = file.findTensor(fullName);
-  if (!tensor)
-    return fail("tensor '" + fullName + "' is missing; architecture " +
-                architecture->name + " needs it with shape " +
-                shapeText(shape));
-  if (ArrayRef<int64_t>(tensor->shape) != shape)
-    return fail("tensor '" + fullName + "' has shape " +
-                shapeText(tensor->shape) + ", the metadata allow " +
-                shapeText(shape) + " (outermost dimension first)");
-  used.insert(fullName);
-  result = {fullName, SmallVector<int64_t, 2>(shape), tensor->encoding,
-            tensor->offset};
-  return llvm::Error::success();
-}
-
-llvm::Error DecoderReader::readOptional(const Twine &name,
-                                        ArrayRef<int64_t> shape,
-                                        std::optional<Weight> &result) {
-  if (!file.findTensor(name.str()))
-    return llvm::Error::success();
-  return readWeight(name, shape, result.emplace());
-}
-
-llvm::Error DecoderReader::readVector(const Twine &name, int64_t size,
-                                      std::optional<Weight> &result) {
-  return readOptional(name, {size}, result);
-}
-
-llvm::Error DecoderReader::readLinear(const Twine &name, int64_t outputs,
-                                      int64_t inputs, Bias bias,
-                                      Linear &result) {
-  if (llvm::Error error =
-          readWeight(name + ".weight", {outputs, inputs}, result.weight))
+/// A channel's taps are a row of the file's matrix; the model has them as one
+/// vector.
+llvm::Error DecoderReader::readShortConv(const Twine &prefix,
+                                         importer::ShortConv &conv) {
+  int64_t hidden = model.hiddenSize;
+  if (llvm::Error error = readLinear(prefix + "shortconv.in_proj", 3 * hidden,
+                                     hidden, Bias::None, conv.in))
     return error;
-  switch (bias) {
-  case Bias::None:
-    return llvm::Error::success();
-  case Bias::Optional:
-    return readVector(name + ".bias", outputs, result.bias);
-  case Bias::Required:
-    return readWeight(name + ".bias", {outputs}, result.bias.emplace());
-  }
-  return llvm::Error::success();
+  if (llvm::Error error = readWeight(prefix + "shortconv.conv.weight",
+                                     {hidden, numTaps}, conv.taps))
+    return error;
+  conv.taps.shape = {hidden * numTaps};
+  return readLinear(prefix + "shortconv.out_proj", hidden, hidden, Bias::None,
+                    conv.out);
 }
 
 llvm::Error DecoderReader::readAttention(const Twine &prefix,
@@ -396,9 +301,6 @@ llvm::Error DecoderReader::readAttention(const Twine &prefix,
   int64_t hidden = model.hiddenSize, dim = model.headDim;
   int64_t queries = model.numHeads * dim, keys = model.numKvHeads * dim;
   Bias bias = architecture->queryKeyValueBias;
-  if (llvm::Error error = readWeight(prefix + "attn_norm.weight", {hidden},
-                                     layer.attentionNorm))
-    return error;
   if (llvm::Error error =
           readLinear(prefix + "attn_q", queries, hidden, bias, layer.query))
     return error;
@@ -436,7 +338,11 @@ llvm::Error DecoderReader::readLayer(size_t index, DecoderLayer &layer) {
   std::string prefix = "blk." + std::to_string(index) + ".";
   int64_t hidden = model.hiddenSize, inner = model.feedForwardSize;
   Bias bias = architecture->otherBias;
-  if (llvm::Error error = readAttention(prefix, layer))
+  if (llvm::Error error = readWeight(prefix + "attn_norm.weight", {hidden},
+                                     layer.attentionNorm))
+    return error;
+  if (llvm::Error error = layer.conv ? readShortConv(prefix, *layer.conv)
+                                     : readAttention(prefix, layer))
     return error;
   if (llvm::Error error = readWeight(prefix + "ffn_norm.weight", {hidden},
                                      layer.feedForwardNorm))
@@ -453,50 +359,19 @@ llvm::Error DecoderReader::readLayer(size_t index, DecoderLayer &layer) {
   return readPostNorms(prefix, layer);
 }
 
-/// The vocabulary's size is the embedding's number of rows; what else states it
-/// must agree.
-llvm::Error DecoderReader::readVocabulary() {
-  const Tensor *embedding = file.findTensor("token_embd.weight");
-  if (!embedding)
-    return fail("tensor 'token_embd.weight' is missing");
-  std::string found =
-      "tensor 'token_embd.weight' has shape " + shapeText(embedding->shape);
-  if (embedding->shape.size() != 2)
-    return fail(found + ", allowed is [vocabulary, embedding length]");
-  model.vocabularySize = embedding->shape[0];
-  int64_t stated;
-  if (llvm::Error error = readSize("vocab_size", stated, model.vocabularySize))
-    return error;
-  if (stated != model.vocabularySize)
-    return fail("metadata '" + key("vocab_size") + "' is " + Twine(stated) +
-                ", but " + found);
-  const Value *tokens = file.findValue("tokenizer.ggml.tokens");
-  if (tokens && tokens->count != static_cast<uint64_t>(model.vocabularySize))
-    return fail("metadata 'tokenizer.ggml.tokens' has " + Twine(tokens->count) +
-                " tokens, but " + found);
-  return llvm::Error::success();
-}
-
 llvm::Error DecoderReader::readModelTensors() {
-  if (llvm::Error error = readVocabulary())
+  if (llvm::Error error = readVocabularySize(model.vocabularySize))
     return error;
   int64_t vocabulary = model.vocabularySize, hidden = model.hiddenSize;
   if (llvm::Error error = readWeight("token_embd.weight", {vocabulary, hidden},
                                      model.embedding))
     return error;
   if (llvm::Error error =
-          readWeight("output_norm.weight", {hidden}, model.outputNorm))
+          readWeight(architecture->hasShortConvs ? "token_embd_norm.weight"
+                                                 : "output_norm.weight",
+                     {hidden}, model.outputNorm))
     return error;
   return readOptional("output.weight", {vocabulary, hidden}, model.output);
-}
-
-/// A tensor that the model leaves out would silently change its answers.
-llvm::Error DecoderReader::refuseUnusedTensors() {
-  for (const Tensor &tensor : file.tensors())
-    if (!used.contains(tensor.name))
-      return fail("tensor '" + tensor.name + "' is not used by architecture " +
-                  architecture->name + ", allowed are only tensors that are");
-  return llvm::Error::success();
 }
 
 llvm::Expected<DecoderModel> DecoderReader::read() {
@@ -506,7 +381,8 @@ llvm::Expected<DecoderModel> DecoderReader::read() {
     return error;
   if (llvm::Error error = readHeads())
     return error;
-  if (llvm::Error error = readContextLength())
+  if (llvm::Error error = readContextLength(importer::kDefaultContextLength,
+                                            model.contextLength))
     return error;
   if (llvm::Error error = readRotary())
     return error;

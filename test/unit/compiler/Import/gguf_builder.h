@@ -49,6 +49,14 @@ public:
   GgufBuilder &number(const std::string &key, uint32_t value) {
     return pair(key, kUInt32, littleEndian(value));
   }
+  GgufBuilder &numbers(const std::string &key,
+                       const std::vector<uint32_t> &values) {
+    std::string bytes = littleEndian(static_cast<uint32_t>(kUInt32)) +
+                        littleEndian<uint64_t>(values.size());
+    for (uint32_t value : values)
+      bytes += littleEndian(value);
+    return pair(key, kArray, bytes);
+  }
   GgufBuilder &real(const std::string &key, float value) {
     return pair(key, kFloat32, littleEndian(value));
   }

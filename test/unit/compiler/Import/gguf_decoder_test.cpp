@@ -91,6 +91,37 @@ TEST(GgufDecoderTest, GemmaNeedsTheLengthOfItsWindow) {
               HasSubstr("'gemma3.attention.sliding_window' is missing"));
 }
 
+TEST(GgufDecoderTest, Lfm2HasConvolutionsWhereThereAreNoKvHeads) {
+  DecoderModel model = accept(ToyDecoder("lfm2").file());
+  ASSERT_TRUE(model.layers[0].conv);
+  EXPECT_EQ(model.layers[0].conv->in.weight.shape[0], 24);
+  // One vector: a channel's three taps lie together in the file too.
+  EXPECT_EQ(model.layers[0].conv->taps.shape.size(), 1u);
+  EXPECT_EQ(model.layers[0].conv->taps.shape[0], 24);
+  EXPECT_FALSE(model.layers[1].conv);
+  EXPECT_EQ(model.layers[1].keyNorm->name, "blk.1.attn_k_norm.weight");
+  EXPECT_EQ(model.numKvHeads, 1);
+  EXPECT_EQ(model.outputNorm.name, "token_embd_norm.weight");
+}
+
+TEST(GgufDecoderTest, RefusesKvHeadsThatDoNotFitTheLayers) {
+  ToyDecoder toy("lfm2");
+  toy.kvHeads = {0, 1, 1};
+  EXPECT_THAT(refusal(toy.file()),
+              HasSubstr("'lfm2.attention.head_count_kv' has 3 numbers, allowed "
+                        "is one for each of the 2 layers"));
+  toy.kvHeads = {2, 1};
+  EXPECT_THAT(refusal(toy.file()),
+              HasSubstr("'lfm2.attention.head_count_kv' has 1, allowed are 0 "
+                        "and one number"));
+  toy.kvHeads = {0, 0};
+  EXPECT_THAT(refusal(toy.file()), HasSubstr("has no layer of attention"));
+  toy.kvHeads = {0, 1};
+  toy.leftOut = "blk.0.shortconv.conv.weight";
+  EXPECT_THAT(refusal(toy.file()),
+              HasSubstr("'blk.0.shortconv.conv.weight' is missing"));
+}
+
 TEST(GgufDecoderTest, BiasesAndNormsAreThoseOfTheArchitecture) {
   DecoderModel llama = accept(ToyDecoder("llama").file());
   EXPECT_FALSE(llama.layers[0].query.bias);
@@ -181,7 +212,8 @@ TEST(GgufDecoderTest, RefusesUnknownArchitectures) {
     EXPECT_THAT(
         refusal(ToyDecoder(name).file()),
         HasSubstr("'general.architecture' is '" + std::string(name) +
-                  "', supported are llama, qwen2, qwen3, gemma2, gemma3"));
+                  "', supported are llama, qwen2, qwen3, gemma2, gemma3, lfm2, "
+                  "bert"));
   EXPECT_THAT(refusal(GgufBuilder()),
               HasSubstr("'general.architecture' is missing"));
 }

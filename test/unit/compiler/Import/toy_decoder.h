@@ -22,6 +22,8 @@ struct ToyDecoder {
   uint32_t statedLayers = 2, contextLength = 64;
   /// A tensor and a metadata key (without architecture) to leave out.
   std::string leftOut, keyLeftOut;
+  /// Of lfm2, by layer.
+  std::vector<uint32_t> kvHeads = {0, 1};
 
   GgufBuilder file() const {
     GgufBuilder builder;
@@ -32,7 +34,12 @@ struct ToyDecoder {
     number(builder, "embedding_length", 8);
     number(builder, "feed_forward_length", 12);
     number(builder, "attention.head_count", 2);
-    number(builder, "attention.head_count_kv", 1);
+    if (architecture == "lfm2") {
+      builder.numbers("lfm2.attention.head_count_kv", kvHeads);
+      number(builder, "shortconv.l_cache", 3);
+    } else {
+      number(builder, "attention.head_count_kv", 1);
+    }
     if (keyLeftOut != "attention.layer_norm_rms_epsilon")
       builder.real(architecture + ".attention.layer_norm_rms_epsilon", 1e-5f);
     if (isGemma())
@@ -63,17 +70,26 @@ private:
 
   /// Innermost dimension first.
   std::vector<Entry> tensors() const {
-    std::vector<Entry> list = {{"token_embd.weight", {8, 16}},
-                               {"output_norm.weight", {8}}};
+    bool isHybrid = architecture == "lfm2";
+    std::vector<Entry> list = {
+        {"token_embd.weight", {8, 16}},
+        {isHybrid ? "token_embd_norm.weight" : "output_norm.weight", {8}}};
     for (const char *layer : {"blk.0.", "blk.1."}) {
       auto add = [&](const char *name, std::vector<uint64_t> shape) {
         list.push_back({layer + std::string(name), std::move(shape)});
       };
       add("attn_norm.weight", {8});
-      add("attn_q.weight", {8, 2 * headDim});
-      add("attn_k.weight", {8, headDim});
-      add("attn_v.weight", {8, headDim});
-      add("attn_output.weight", {2 * headDim, 8});
+      bool isConv = isHybrid && layer == std::string("blk.0.");
+      if (isConv) {
+        add("shortconv.in_proj.weight", {8, 24});
+        add("shortconv.conv.weight", {3, 8});
+        add("shortconv.out_proj.weight", {8, 8});
+      } else {
+        add("attn_q.weight", {8, 2 * headDim});
+        add("attn_k.weight", {8, headDim});
+        add("attn_v.weight", {8, headDim});
+        add("attn_output.weight", {2 * headDim, 8});
+      }
       add("ffn_norm.weight", {8});
       add("ffn_gate.weight", {8, 12});
       add("ffn_up.weight", {8, 12});
@@ -87,7 +103,8 @@ private:
         add("post_attention_norm.weight", {8});
         add("post_ffw_norm.weight", {8});
       }
-      if (architecture == "qwen3" || architecture == "gemma3") {
+      if (architecture == "qwen3" || architecture == "gemma3" ||
+          (isHybrid && !isConv)) {
         add("attn_q_norm.weight", {headDim});
         add("attn_k_norm.weight", {headDim});
       }
