@@ -5,6 +5,7 @@
 #ifndef LLMC_RUNTIME_API_OBJECTS_H
 #define LLMC_RUNTIME_API_OBJECTS_H
 
+#include "runtime/session/EmbeddingModel.h"
 #include "runtime/session/LanguageModel.h"
 #include "runtime/text/ChatTemplate.h"
 #include "runtime/text/Tokenizer.h"
@@ -31,6 +32,10 @@ struct llmc_module {
 struct llmc_session {
   std::unique_ptr<llmc::runtime::LanguageModel> model;
   std::shared_ptr<const llmc::text::Tokenizer> tokenizer;
+};
+
+struct llmc_embedder {
+  std::unique_ptr<llmc::runtime::EmbeddingModel> model;
 };
 
 namespace llmc::api {
@@ -89,6 +94,17 @@ Status readOptions(const Options *given, Options &options) {
                       ", allowed is what their _init function sets");
   std::memcpy(&options, given, given->struct_size);
   return okStatus();
+}
+
+/// The caller's options as the runtime has them.
+inline StatusOr<runtime::SessionOptions>
+toSessionOptions(const llmc_session_options_t *options) {
+  llmc_session_options_t given;
+  llmc_session_options_init(&given);
+  LLMC_RETURN_IF_ERROR(readOptions(options, given));
+  runtime::SessionOptions result;
+  result.stepTimeout = std::chrono::milliseconds(given.step_timeout_ms);
+  return result;
 }
 
 /// The pattern of two calls: tells the size, fills when there is room.

@@ -60,12 +60,8 @@ llmc_status_t llmc_session_create(llmc_module_t *module,
     *session = nullptr;
     if (!module)
       return api::missing("the module");
-    llmc_session_options_t given;
-    llmc_session_options_init(&given);
-    LLMC_RETURN_IF_ERROR(api::readOptions(options, given));
-    runtime::SessionOptions sessionOptions;
-    sessionOptions.stepTimeout =
-        std::chrono::milliseconds(given.step_timeout_ms);
+    LLMC_ASSIGN_OR_RETURN(const runtime::SessionOptions sessionOptions,
+                          api::toSessionOptions(options));
     auto created = std::make_unique<llmc_session>();
     created->tokenizer = module->tokenizer;
     LLMC_ASSIGN_OR_RETURN(created->model, runtime::LanguageModel::create(

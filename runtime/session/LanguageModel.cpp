@@ -4,6 +4,7 @@
 
 #include "runtime/session/LanguageModel.h"
 
+#include "runtime/session/Finite.h"
 #include "runtime/session/PrefillPlan.h"
 
 #include <algorithm>
@@ -17,18 +18,6 @@ namespace {
 constexpr const char *kForward = "forward";
 constexpr const char *kLogits = "logits";
 constexpr const char *kTokens = "tokens";
-
-/// An exponent of all ones is infinity or NaN. Written without floating point,
-/// so that no compiler flag folds it away.
-bool isFinite(const float *values, size_t count) {
-  bool finite = true;
-  for (size_t i = 0; i < count; ++i) {
-    uint32_t bits;
-    std::memcpy(&bits, values + i, sizeof(bits));
-    finite &= (bits & 0x7f800000u) != 0x7f800000u;
-  }
-  return finite;
-}
 
 } // namespace
 
@@ -80,6 +69,7 @@ Status LanguageModel::findFunctions() {
                   "model.vocabulary_size is " +
                       std::to_string(model.vocabulary_size()) +
                       ", the port 'logits' has " + std::to_string(numLogits));
+  cannotGoBack = model.cannot_go_back();
   maxContext =
       static_cast<uint32_t>(std::min<uint64_t>(model.max_context(), INT32_MAX));
   rowsOfLogits.resize(size_t{logitsBuckets.back().rows} * numLogits);
@@ -112,6 +102,12 @@ Status LanguageModel::decode(int32_t token, float *logits) {
 
 Status LanguageModel::truncate(uint32_t numTokens) {
   LLMC_ASSIGN_OR_RETURN(std::unique_lock<std::mutex> lock, session->acquire());
+  if (cannotGoBack && numTokens != 0 && numTokens != numEvaluated)
+    return Status(StatusCode::Unsupported,
+                  "the model overwrites what it remembers: a session can "
+                  "forget all of its tokens or none, not keep " +
+                      std::to_string(numTokens) + " of " +
+                      std::to_string(numEvaluated));
   if (numTokens > numEvaluated)
     return Status(StatusCode::InvalidArgument,
                   "the session was to keep " + std::to_string(numTokens) +
@@ -186,8 +182,9 @@ Status LanguageModel::evaluate(const int32_t *tokens, size_t count,
   const uint32_t start = numEvaluated;
   Status status =
       evaluateSteps(tokens, static_cast<uint32_t>(count), wantsAll, sink);
+  // Steps that ran have overwritten what the model remembers.
   if (!status.ok())
-    numEvaluated = start;
+    numEvaluated = cannotGoBack && numEvaluated != start ? 0 : start;
   return status;
 }
 

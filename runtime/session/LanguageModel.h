@@ -23,7 +23,9 @@ using LogitsSink = std::function<Status(const float *logits)>;
 /// Used by one thread at a time, another gets Busy; `cancel` may come from any
 /// thread. After a failure the position is what it was before the call, and
 /// unless the device is lost or hangs the session goes on as if the call had
-/// not been.
+/// not been. A model that overwrites what it remembers (convolutions) can't go
+/// back: when a step of the call had run, the position is 0 and everything is
+/// forgotten.
 class LanguageModel {
 public:
   /// Unsupported when the file has no functions `forward` (input `tokens`) and
@@ -51,7 +53,7 @@ public:
   /// Forgets everything.
   Status reset() { return truncate(0); }
   /// Forgets all but the first `numTokens` tokens. InvalidArgument: there are
-  /// fewer.
+  /// fewer; Unsupported: the model can't go back, and some are to be kept.
   Status truncate(uint32_t numTokens);
   /// See Session.
   std::vector<DispatchTime> dispatchTimes() const {
@@ -106,6 +108,7 @@ private:
   uint32_t numLogits = 0;
   uint32_t maxContext = 0;
   uint32_t numEvaluated = 0;
+  bool cannotGoBack = false;
   std::atomic<bool> isCancelled{false};
 };
 

@@ -43,6 +43,11 @@ int runCompile(const Arguments &arguments) {
                   "most 4096)");
   options.choice("kv", {"f32", "f16"}, compile.kvType,
                  "element type of the KV cache (default: the target's)");
+  options.choice("pooling", {"none", "mean", "first", "last"}, compile.pooling,
+                 "how a text encoder's rows become an embedding (default: as "
+                 "the model says)");
+  options.flag("normalize", compile.normalizesEmbeddings,
+               "with --pooling: embeddings get length 1");
   options.text("tuning", "FILE", compile.tuningPath,
                "tiles for linears, as `llmc tune` writes them");
   options.choice("activations", {"f32", "i8"}, compile.activations,

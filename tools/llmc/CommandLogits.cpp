@@ -3,46 +3,23 @@
 // llmc logits: the numbers, for comparison with other implementations.
 
 #include "tools/llmc/Commands.h"
+#include "tools/llmc/RowFile.h"
 #include "tools/llmc/RuntimeCommand.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <fstream>
 
 namespace llmc::tool {
 
 namespace {
 
-/// Rows of fp32 in a file that appears when all of them are written.
-class RowFile {
-public:
-  RowFile(std::string path, size_t rowFloats)
-      : path(std::move(path)), temporary(this->path + ".tmp"),
-        rowBytes(rowFloats * sizeof(float)), file(temporary, std::ios::binary) {
-  }
-  ~RowFile() { std::remove(temporary.c_str()); }
-
-  Status append(const float *row) {
-    file.write(reinterpret_cast<const char *>(row),
-               static_cast<std::streamsize>(rowBytes));
-    return file ? okStatus() : failure();
-  }
-  Status finish() {
-    file.close();
-    if (!file || std::rename(temporary.c_str(), path.c_str()) != 0)
-      return failure();
-    return okStatus();
-  }
-
-private:
-  Status failure() const {
-    return Status(StatusCode::Io, path + ": could not write");
-  }
-
+struct LogitsOptions {
   std::string path;
-  std::string temporary;
-  size_t rowBytes;
-  std::ofstream file;
+  std::string tokens;
+  std::string tokensFile;
+  std::string output;
+  int64_t stepwise = -1;
+  bool isPooled = false;
+  DeviceOptions device;
 };
 
 Status writeLogits(runtime::LanguageModel &model,
@@ -61,60 +38,90 @@ Status writeLogits(runtime::LanguageModel &model,
   return file.finish();
 }
 
+/// The rows of an encoder's text, or its embedding.
+Status writeEncoded(std::shared_ptr<runtime::Module> module,
+                    const LogitsOptions &options,
+                    const std::vector<int32_t> &tokens) {
+  LLMC_ASSIGN_OR_RETURN(
+      const std::unique_ptr<runtime::EmbeddingModel> model,
+      runtime::EmbeddingModel::create(std::move(module),
+                                      toSessionOptions(options.device)));
+  const size_t size = model->size(),
+               numRows = options.isPooled ? 1 : tokens.size();
+  std::vector<float> rows(numRows * size);
+  LLMC_RETURN_IF_ERROR(options.isPooled ? model->embed({tokens}, rows.data())
+                                        : model->encode(tokens, rows.data()));
+  RowFile file(options.output, size);
+  for (size_t row = 0; row < numRows; ++row)
+    LLMC_RETURN_IF_ERROR(file.append(rows.data() + row * size));
+  return file.finish();
+}
+
+Status writeDecoded(std::shared_ptr<runtime::Module> module,
+                    const LogitsOptions &options,
+                    const std::vector<int32_t> &tokens) {
+  if (options.isPooled)
+    return Status(StatusCode::Unsupported,
+                  "--pooled is for text encoders; the file has none");
+  LLMC_ASSIGN_OR_RETURN(
+      const std::unique_ptr<runtime::LanguageModel> model,
+      runtime::LanguageModel::create(std::move(module),
+                                     toSessionOptions(options.device)));
+  // All or nothing: told before the first step.
+  if (tokens.size() > model->contextLength())
+    return Status(StatusCode::ContextFull,
+                  std::to_string(tokens.size()) +
+                      " tokens were given, the context has room for " +
+                      std::to_string(model->contextLength()));
+  const size_t numPrefilled =
+      options.stepwise < 0
+          ? tokens.size()
+          : std::min<size_t>(static_cast<size_t>(options.stepwise),
+                             tokens.size());
+  RowFile file(options.output, model->vocabularySize());
+  return writeLogits(*model, tokens, numPrefilled, file);
+}
+
+Status writeRows(const LogitsOptions &options) {
+  if (options.output.empty())
+    return Status(StatusCode::InvalidArgument, "-o is missing");
+  std::string tokenText = options.tokens;
+  if (!options.tokensFile.empty()) {
+    LLMC_ASSIGN_OR_RETURN(tokenText, readTextFile(options.tokensFile));
+  }
+  LLMC_ASSIGN_OR_RETURN(const std::vector<int32_t> tokens,
+                        parseTokens(tokenText));
+  if (tokens.empty())
+    return Status(StatusCode::InvalidArgument, "there is no token to evaluate");
+  LLMC_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Module> module,
+                        loadModule(options.path, options.device));
+  return runtime::EmbeddingModel::isIn(*module)
+             ? writeEncoded(std::move(module), options, tokens)
+             : writeDecoded(std::move(module), options, tokens);
+}
+
 } // namespace
 
 int runLogits(const Arguments &arguments) {
-  std::string path;
-  std::string tokenText;
-  std::string tokensFile;
-  std::string output;
-  int64_t stepwise = -1;
-  DeviceOptions device;
+  LogitsOptions logits;
   Options options("logits F --tokens=IDS -o OUT.f32",
-                  "Writes the logits after every token: fp32, little endian, "
-                  "one row a token.");
-  options.positional("F", path, "a .llmc file");
-  options.text("tokens", "IDS", tokenText, "token ids, between commas");
-  options.text("tokens-file", "FILE", tokensFile,
+                  "Writes the logits after every token (of a text encoder, the "
+                  "hidden states): fp32, little\nendian, one row a token.");
+  options.positional("F", logits.path, "a .llmc file");
+  options.text("tokens", "IDS", logits.tokens, "token ids, between commas");
+  options.text("tokens-file", "FILE", logits.tokensFile,
                "token ids in FILE, between commas or white space");
-  options.text("output,o", "FILE", output, "where the logits go");
-  options.integer("stepwise", "K", stepwise, 0, INT32_MAX,
+  options.text("output,o", "FILE", logits.output, "where the numbers go");
+  options.integer("stepwise", "K", logits.stepwise, 0, INT32_MAX,
                   "prefill the first K tokens, decode the rest one by one "
                   "(default: prefill all)");
-  device.declare(options);
+  options.flag("pooled", logits.isPooled,
+               "of a text encoder, write the text's embedding instead");
+  logits.device.declare(options);
   if (auto outcome = options.parse(arguments);
       outcome != Options::Outcome::Ready)
     return outcome == Options::Outcome::Done ? kExitOk : kExitUsage;
-  if (output.empty())
-    return fail(Status(StatusCode::InvalidArgument, "-o is missing"));
-  if (!tokensFile.empty()) {
-    auto content = readTextFile(tokensFile);
-    if (!content.ok())
-      return fail(content.status());
-    tokenText = std::move(*content);
-  }
-  auto tokens = parseTokens(tokenText);
-  if (!tokens.ok())
-    return fail(tokens.status());
-  if (tokens->empty())
-    return fail(
-        Status(StatusCode::InvalidArgument, "there is no token to evaluate"));
-  auto model = loadLanguageModel(path, device);
-  if (!model.ok())
-    return fail(model.status());
-  // All or nothing: told before the first step.
-  if (tokens->size() > (*model)->contextLength())
-    return fail(Status(StatusCode::ContextFull,
-                       std::to_string(tokens->size()) +
-                           " tokens were given, the context has room for " +
-                           std::to_string((*model)->contextLength())));
-  const size_t numPrefilled =
-      stepwise < 0
-          ? tokens->size()
-          : std::min<size_t>(static_cast<size_t>(stepwise), tokens->size());
-  RowFile file(output, (*model)->vocabularySize());
-  if (Status status = writeLogits(**model, *tokens, numPrefilled, file);
-      !status.ok())
+  if (Status status = writeRows(logits); !status.ok())
     return fail(status);
   return kExitOk;
 }

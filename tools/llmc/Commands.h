@@ -21,6 +21,7 @@ int runTune(const Arguments &arguments);
 
 int runBench(const Arguments &arguments);
 int runDevices(const Arguments &arguments);
+int runEmbed(const Arguments &arguments);
 int runInspect(const Arguments &arguments);
 int runLogits(const Arguments &arguments);
 int runRun(const Arguments &arguments);

@@ -99,6 +99,14 @@ void Options::list(const std::string &names, const std::string &placeholder,
   });
 }
 
+void Options::texts(const std::string &names, const std::string &placeholder,
+                    std::vector<std::string> &values, const std::string &help) {
+  add(names, placeholder, help, [&values](const std::string &given) {
+    values.push_back(given);
+    return std::string();
+  });
+}
+
 void Options::choice(const std::string &names,
                      const std::vector<std::string> &choices,
                      std::string &value, const std::string &help) {

@@ -45,6 +45,9 @@ public:
   /// Values between commas, or the option several times.
   void list(const std::string &names, const std::string &placeholder,
             std::vector<std::string> &values, const std::string &help);
+  /// A whole value each time the option is given.
+  void texts(const std::string &names, const std::string &placeholder,
+             std::vector<std::string> &values, const std::string &help);
   /// One of |choices|.
   void choice(const std::string &names, const std::vector<std::string> &choices,
               std::string &value, const std::string &help);

@@ -62,15 +62,21 @@ loadModule(const std::string &path, const DeviceOptions &options) {
   return runtime::Module::load(*engine, path, moduleOptions);
 }
 
+runtime::SessionOptions toSessionOptions(const DeviceOptions &options,
+                                         bool takesTimes) {
+  runtime::SessionOptions sessionOptions;
+  sessionOptions.stepTimeout = std::chrono::seconds(options.timeoutSeconds);
+  sessionOptions.takesTimes = takesTimes;
+  return sessionOptions;
+}
+
 StatusOr<std::unique_ptr<runtime::LanguageModel>>
 loadLanguageModel(const std::string &path, const DeviceOptions &options,
                   bool takesTimes) {
   LLMC_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Module> module,
                         loadModule(path, options));
-  runtime::SessionOptions sessionOptions;
-  sessionOptions.stepTimeout = std::chrono::seconds(options.timeoutSeconds);
-  sessionOptions.takesTimes = takesTimes;
-  return runtime::LanguageModel::create(std::move(module), sessionOptions);
+  return runtime::LanguageModel::create(std::move(module),
+                                        toSessionOptions(options, takesTimes));
 }
 
 StatusOr<std::unique_ptr<text::Tokenizer>>

@@ -6,6 +6,7 @@
 #ifndef LLMC_TOOLS_LLMC_RUNTIMECOMMAND_H
 #define LLMC_TOOLS_LLMC_RUNTIMECOMMAND_H
 
+#include "runtime/session/EmbeddingModel.h"
 #include "runtime/session/LanguageModel.h"
 #include "runtime/text/Tokenizer.h"
 #include "tools/llmc/Options.h"
@@ -31,6 +32,10 @@ struct DeviceOptions {
 /// Loads a file onto the device that the options choose.
 StatusOr<std::shared_ptr<runtime::Module>>
 loadModule(const std::string &path, const DeviceOptions &options);
+
+/// Those of a session.
+runtime::SessionOptions toSessionOptions(const DeviceOptions &options,
+                                         bool takesTimes = false);
 
 /// Loads a file and creates a session of its language model. `takesTimes`: of
 /// each dispatch.

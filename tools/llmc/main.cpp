@@ -32,6 +32,7 @@ constexpr std::nullptr_t kRunTune = nullptr;
 const Command kCommands[] = {
     {"compile", "turn a model file into a .llmc file", kRunCompile},
     {"run", "answer a prompt", runRun},
+    {"embed", "turn texts into vectors", runEmbed},
     {"bench", "measure prefill and decode", runBench},
     {"logits", "write the logits after every token", runLogits},
     {"inspect", "show what is in a .llmc file", runInspect},

@@ -68,6 +68,7 @@ typedef struct llmc_error {
 typedef struct llmc_engine llmc_engine_t;
 typedef struct llmc_module llmc_module_t;
 typedef struct llmc_session llmc_session_t;
+typedef struct llmc_embedder llmc_embedder_t; /* since version 2 */
 
 /* LLMC_API_VERSION of the library. */
 LLMC_API uint32_t llmc_api_version(void);
@@ -129,7 +130,7 @@ LLMC_API const char *llmc_module_device_name(const llmc_module_t *module);
 LLMC_API const char *llmc_module_choice(const llmc_module_t *module);
 /* Ids are below this. */
 LLMC_API uint32_t llmc_module_vocabulary_size(const llmc_module_t *module);
-/* Most tokens of a session. */
+/* Most tokens of a session, or of a text that an encoder takes. */
 LLMC_API uint32_t llmc_module_context_length(const llmc_module_t *module);
 
 /*===-- Text --------------------------------------------------------------===*/
@@ -203,7 +204,9 @@ LLMC_API llmc_status_t llmc_session_prefill(llmc_session_t *session,
 LLMC_API llmc_status_t llmc_session_decode(llmc_session_t *session,
                                            int32_t token, float *logits,
                                            llmc_error_t *error);
-/* Forgets all but the first |num_tokens| tokens. */
+/* Forgets all but the first |num_tokens| tokens. LLMC_STATUS_UNSUPPORTED: some
+ * are to be kept, but the model overwrites what it remembers (convolutions);
+ * such a session also begins anew when an evaluation fails half-way. */
 LLMC_API llmc_status_t llmc_session_truncate(llmc_session_t *session,
                                              uint32_t num_tokens,
                                              llmc_error_t *error);
@@ -273,6 +276,29 @@ LLMC_API llmc_status_t llmc_session_generate(
     llmc_session_t *session, const int32_t *prompt, size_t num_prompt_tokens,
     const llmc_generate_options_t *options, llmc_token_callback_t callback,
     void *user_data, llmc_generate_result_t *result, llmc_error_t *error);
+
+/*===-- Embeddings (since version 2) --------------------------------------===*/
+
+/* A session of a text encoder. |options| may be null. The caller owns
+ * |*embedder|. LLMC_STATUS_UNSUPPORTED: the file holds no encoder. */
+LLMC_API llmc_status_t llmc_embedder_create(
+    llmc_module_t *module, const llmc_session_options_t *options,
+    llmc_embedder_t **embedder, llmc_error_t *error);
+LLMC_API void llmc_embedder_destroy(llmc_embedder_t *embedder);
+
+/* Numbers of an embedding. */
+LLMC_API uint32_t llmc_embedder_size(const llmc_embedder_t *embedder);
+
+/* Embeds |num_texts| texts: |tokens| are those of all, one text after another,
+ * |num_tokens[i]| those of text i. |embeddings|: room for
+ * llmc_embedder_size() floats for each. A text's embedding does not depend on
+ * the others. LLMC_STATUS_CONTEXT_FULL: a text is too long; the message has both
+ * numbers. LLMC_STATUS_UNSUPPORTED: the file does not say how rows become an
+ * embedding. */
+LLMC_API llmc_status_t llmc_embed(llmc_embedder_t *embedder,
+                                  const int32_t *tokens,
+                                  const size_t *num_tokens, size_t num_texts,
+                                  float *embeddings, llmc_error_t *error);
 
 #ifdef __cplusplus
 }

@@ -246,6 +246,48 @@ private:
   uint32_t vocabularySize;
 };
 
+class Embedder {
+public:
+  explicit Embedder(const Module &module,
+                    const llmc_session_options_t *options = nullptr) {
+    llmc_embedder_t *created = nullptr;
+    detail::check([&](llmc_error_t *error) {
+      return llmc_embedder_create(module.get(), options, &created, error);
+    });
+    handle.reset(created);
+  }
+
+  llmc_embedder_t *get() const { return handle.get(); }
+  uint32_t size() const { return llmc_embedder_size(get()); }
+
+  /// size() numbers for each text.
+  std::vector<std::vector<float>>
+  embed(const std::vector<std::vector<int32_t>> &texts) {
+    std::vector<int32_t> tokens;
+    std::vector<size_t> counts;
+    for (const std::vector<int32_t> &text : texts) {
+      tokens.insert(tokens.end(), text.begin(), text.end());
+      counts.push_back(text.size());
+    }
+    std::vector<float> all(texts.size() * size());
+    detail::check([&](llmc_error_t *error) {
+      return llmc_embed(get(), tokens.data(), counts.data(), counts.size(),
+                        all.data(), error);
+    });
+    std::vector<std::vector<float>> embeddings;
+    for (size_t i = 0; i < texts.size(); ++i)
+      embeddings.emplace_back(all.begin() + static_cast<ptrdiff_t>(i * size()),
+                              all.begin() +
+                                  static_cast<ptrdiff_t>((i + 1) * size()));
+    return embeddings;
+  }
+
+private:
+  std::unique_ptr<llmc_embedder_t,
+                  detail::Destroyer<llmc_embedder_t, llmc_embedder_destroy>>
+      handle;
+};
+
 } // namespace llmc
 
 #endif // LLMC_LLMC_HPP

@@ -100,6 +100,13 @@ loadLanguageModel(const std::string &path, const std::string &variant) {
   return runtime::LanguageModel::create(std::move(module), {});
 }
 
+StatusOr<std::unique_ptr<runtime::EmbeddingModel>>
+loadEmbeddingModel(const std::string &path, const std::string &variant) {
+  LLMC_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Module> module,
+                        load(path, variant));
+  return runtime::EmbeddingModel::create(std::move(module), {});
+}
+
 StatusOr<std::vector<float>> prefillAll(runtime::LanguageModel &model,
                                         const std::vector<int32_t> &tokens) {
   std::vector<float> rows;
@@ -133,32 +140,46 @@ std::vector<int32_t> Golden::allTokens() const {
   return tokens;
 }
 
-Golden readGolden(const std::string &name, const TemporaryFolder &folder) {
+std::string findGolden(const std::string &name, const TemporaryFolder &folder) {
   const std::string base = std::string(LLMC_GOLDEN_DIR) + "/";
-  Golden golden;
-  golden.modelPath = base + name + ".gguf";
-  if (!exists(golden.modelPath)) {
-    golden.modelPath = folder.file(name + ".gguf");
-    const std::string python = LLMC_PYTHON;
-    const std::string family =
-        name.substr(name.find('-'), name.rfind('-') - name.find('-'));
-    std::vector<std::string> command = {python,          base + "synth_gguf.py",
-                                        "tiny" + family, golden.modelPath,
-                                        "--type",        "f16"};
-    if (name.rfind("stress", 0) == 0)
-      command.insert(command.end(), {"--stress", "300"});
-    if (python.empty() || runProgram(command).exitCode != 0)
-      golden.modelPath.clear();
-  }
-  std::istringstream prompt(readFile(base + "tokens48.txt"));
-  for (int32_t token; prompt >> token;)
-    golden.prompt.push_back(token);
-  golden.greedy = readList(readFile(base + name + ".json"), "greedy");
-  const std::string bytes = readFile(base + name + ".f32");
-  golden.logits.resize(bytes.size() / sizeof(float));
+  if (exists(base + name + ".gguf"))
+    return base + name + ".gguf";
+  std::string path = folder.file(name + ".gguf");
+  const std::string python = LLMC_PYTHON;
+  const std::string family =
+      name.substr(name.find('-'), name.rfind('-') - name.find('-'));
+  std::vector<std::string> command = {
+      python, base + "synth_gguf.py", "tiny" + family, path, "--type", "f16"};
+  if (name.rfind("stress", 0) == 0)
+    command.insert(command.end(), {"--stress", "300"});
+  if (python.empty() || runProgram(command).exitCode != 0)
+    path.clear();
+  return path;
+}
+
+std::vector<float> readGoldenNumbers(const std::string &name) {
+  const std::string bytes =
+      readFile(std::string(LLMC_GOLDEN_DIR) + "/" + name + ".f32");
+  std::vector<float> numbers(bytes.size() / sizeof(float));
   std::copy(bytes.begin(), bytes.end(),
-            reinterpret_cast<char *>(golden.logits.data()));
-  return golden;
+            reinterpret_cast<char *>(numbers.data()));
+  return numbers;
+}
+
+std::vector<int32_t> readGoldenTokens() {
+  std::istringstream text(
+      readFile(std::string(LLMC_GOLDEN_DIR) + "/tokens48.txt"));
+  std::vector<int32_t> tokens;
+  for (int32_t token; text >> token;)
+    tokens.push_back(token);
+  return tokens;
+}
+
+Golden readGolden(const std::string &name, const TemporaryFolder &folder) {
+  const std::string json =
+      readFile(std::string(LLMC_GOLDEN_DIR) + "/" + name + ".json");
+  return {findGolden(name, folder), readGoldenTokens(),
+          readList(json, "greedy"), readGoldenNumbers(name)};
 }
 
 double relativeDifference(const std::vector<float> &found,

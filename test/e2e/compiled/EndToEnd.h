@@ -6,6 +6,7 @@
 #ifndef LLMC_TEST_E2E_COMPILED_ENDTOEND_H
 #define LLMC_TEST_E2E_COMPILED_ENDTOEND_H
 
+#include "runtime/session/EmbeddingModel.h"
 #include "runtime/session/LanguageModel.h"
 
 #include <gtest/gtest.h>
@@ -50,6 +51,9 @@ load(const std::string &path, const std::string &variant = "");
 StatusOr<std::unique_ptr<runtime::LanguageModel>>
 loadLanguageModel(const std::string &path, const std::string &variant = "");
 
+StatusOr<std::unique_ptr<runtime::EmbeddingModel>>
+loadEmbeddingModel(const std::string &path, const std::string &variant = "");
+
 /// Whether there is a Vulkan device.
 bool hasDevice();
 
@@ -72,7 +76,15 @@ struct Golden {
   std::vector<int32_t> allTokens() const;
 };
 
-/// Reads it; f16 models are made in |folder| by the script there.
+/// The file of a golden model; f16 models are made in |folder| by the script
+/// there. Empty when it could not be made.
+std::string findGolden(const std::string &name, const TemporaryFolder &folder);
+/// Numbers of a golden model: NAME.f32.
+std::vector<float> readGoldenNumbers(const std::string &name);
+/// The 48 ids of all golden models.
+std::vector<int32_t> readGoldenTokens();
+
+/// Reads all of it.
 Golden readGolden(const std::string &name, const TemporaryFolder &folder);
 
 /// max |a - b| / max |b|; infinite when the sizes differ or a number is NaN.
