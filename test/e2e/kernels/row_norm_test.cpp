@@ -74,7 +74,8 @@ std::vector<float> padded(const std::vector<std::vector<double>> &rows) {
 
 class RowNormTest : public KernelTest {
 protected:
-  /// Runs `text` on the rows and compares.
+  /// Runs `text` on the rows and compares. A weight that it does not read is
+  /// empty.
   void check(const std::string &text,
              const std::vector<std::vector<double>> &rows,
              const std::vector<float> &gain, const std::vector<float> &bias,
@@ -93,6 +94,8 @@ protected:
   }
   static void write(ProgramRunner &runner, const std::string &name,
                     std::vector<float> vector) {
+    if (vector.empty())
+      return;
     vector.resize(padToFour(int(vector.size())));
     runner.write(name, vector);
   }
@@ -122,7 +125,7 @@ TEST_F(RowNormTest, layerNormOfSizesAndRows) {
     check(moduleText(size, 9, "      %y = " + layerNorm(size, "%a", true)),
           rows, gain, bias, withBias, 2e-6);
     check(moduleText(size, 9, "      %y = " + layerNorm(size, "%a", false)),
-          rows, gain, bias, without, 2e-6);
+          rows, gain, {}, without, 2e-6);
   }
 }
 
@@ -180,7 +183,7 @@ TEST_F(RowNormTest, lengthsBecomeOneAndZerosStay) {
     check(moduleText(size, 4,
                      "      %y = graph.l2_normalize %a epsilon 1.0e-12 : " +
                          rowsOf(size) + "\n"),
-          rows, Numbers(2).take(size), Numbers(3).take(size), expected, 1e-6);
+          rows, {}, {}, expected, 1e-6);
   }
 }
 
