@@ -6,6 +6,7 @@
 
 #include "test/e2e/compiled/EndToEnd.h"
 
+#include <cmath>
 #include <cstring>
 
 namespace llmc::test {
