@@ -140,18 +140,16 @@ void GemmWeights::loadPlainScales(Value group, GemmGroup &data) {
 void GemmWeights::loadKScales(Value group, GemmGroup &data) {
   Value superNumber = b.div(group, 8), j = b.rem(group, 8);
   Value highShift = b.toI32(b.mul(b.rem(j, 2), 16));
-  auto sixBits = [&](Value nibbles, Value pairs) {
-    std::array<Value, 4> rows =
-        bytesToF32(joinSixBits(b, nibbles, pairs), false);
-    return b.vector(ValueRange(rows));
-  };
   for (int64_t quad = 0; quad < numQuads; ++quad) {
     Value low = load(headerWords, superNumber, quad, b.add(j, 4));
     Value high = b.shiftRight(
         load(headerWords, superNumber, quad, b.add(b.div(j, 2), 12)),
         highShift);
-    Value scale = sixBits(low, high);
-    Value minimum = sixBits(b.shiftRight(low, 16), b.shiftRight(high, 8));
+    auto [even, odd] = joinScalesAndMinimums(b, low, high);
+    std::array<Value, 4> ofEven = bytesToF32(even, false),
+                         ofOdd = bytesToF32(odd, false);
+    Value scale = b.vector({ofEven[0], ofOdd[0], ofEven[1], ofOdd[1]}),
+          minimum = b.vector({ofEven[2], ofOdd[2], ofEven[3], ofOdd[3]});
     Value halves = load(header, superNumber, quad);
     SmallVector<Value> d, dmin;
     for (int64_t row = 0; row < 4; ++row) {

@@ -7,7 +7,7 @@
 #include "codegen/Lowering/GemmFrame.h"
 #include "codegen/Lowering/GemmWeights.h"
 
-#include <algorithm>
+#include <limits>
 
 namespace llmc::codegen {
 
@@ -47,8 +47,10 @@ private:
   SmallVector<Value> inputSums(Value block);
   Sums addStep(Value place, Value cursor, ArrayRef<Value> highOfGroup,
                ValueRange carried);
-  Sums dotsOfGroup(Value group);
-  Sums addGroup(Value group, ValueRange carried);
+  Sums dotsOfGroup(Value group, Value place, Value cursor);
+  Value after(Value index, Value dot);
+  Sums addGroup(Value group, Value place, Value cursor, ValueRange carried);
+  Sums addAll();
   SmallVector<Value> resultsOf(const Sums &total);
   SmallVector<Value> scalesOfRows();
 
@@ -166,15 +168,16 @@ GemmInt8Kernel::Sums GemmInt8Kernel::addStep(Value place, Value cursor,
   return dots;
 }
 
-/// Dot products of the codes of one group of columns. They are a loop even when
-/// a step is a whole group: without one, compilers load scales early and spill.
-GemmInt8Kernel::Sums GemmInt8Kernel::dotsOfGroup(Value group) {
-  Value place =
-      b.add(weights->firstUnit(), b.mul(group, placesPer(groupColumns)));
+/// Dot products of the codes of one group of columns, whose units begin at
+/// `place` and whose inputs at `cursor`.
+GemmInt8Kernel::Sums GemmInt8Kernel::dotsOfGroup(Value group, Value place,
+                                                 Value cursor) {
   SmallVector<Value> high = weights->loadHigh(group);
-  SmallVector<Value> initial{
-      b.add(codeCursors->start(), b.mul(group, groupColumns / 4))};
-  initial.append(numSums(), b.i32(0));
+  Sums zeros(numSums(), b.i32(0));
+  if (frame.kStep == groupColumns)
+    return addStep(place, cursor, high, zeros);
+  SmallVector<Value> initial{cursor};
+  initial.append(zeros);
   Value end = b.add(place, b.opaqueIndex(placesPer(groupColumns)));
   SmallVector<Value> done = b.forLoop(
       place, end, b.index(placesPer(frame.kStep)), initial,
@@ -186,9 +189,21 @@ GemmInt8Kernel::Sums GemmInt8Kernel::dotsOfGroup(Value group) {
   return Sums(llvm::drop_begin(done));
 }
 
+/// `index`, but so that what is loaded there waits for `dot`. Compilers load
+/// the scales of a group early otherwise, and spill for them. Dot products are
+/// never the least number there is, which compilers do not know.
+Value GemmInt8Kernel::after(Value index, Value dot) {
+  Value never = b.equal(dot, b.i32(std::numeric_limits<int32_t>::min()));
+  return b.select(never, b.add(index, 1), index);
+}
+
 /// sum += (weight's scale * input's scale) * dot + offset * (sum of inputs)
-GemmInt8Kernel::Sums GemmInt8Kernel::addGroup(Value group, ValueRange carried) {
-  Sums dots = dotsOfGroup(group), next(carried);
+GemmInt8Kernel::Sums GemmInt8Kernel::addGroup(Value group, Value place,
+                                              Value cursor,
+                                              ValueRange carried) {
+  Sums dots = dotsOfGroup(group, place, cursor), next(carried);
+  if (frame.kStep == groupColumns)
+    group = after(group, dots.back());
   Value block = b.div(group, graph::kQuantizedBlock / groupColumns);
   SmallVector<Value> blockScales = inputScales(block),
                      blockSums = inputSums(block);
@@ -207,6 +222,24 @@ GemmInt8Kernel::Sums GemmInt8Kernel::addGroup(Value group, ValueRange carried) {
                               b.extract(blockSums[tile], inTile), next[index]);
       }
   return next;
+}
+
+/// Over all groups of columns. The loop carries where they lie.
+GemmInt8Kernel::Sums GemmInt8Kernel::addAll() {
+  Value zero = b.index(0);
+  int64_t groups = parts.layout().paddedColumns / groupColumns;
+  SmallVector<Value> initial{weights->firstUnit(), codeCursors->start()};
+  initial.append(numSums(), b.f32(0.0));
+  SmallVector<Value> done = b.forLoop(
+      zero, frame.bound(zero, groups), b.index(1), initial,
+      [&](Value group, ValueRange carried) {
+        SmallVector<Value> next{b.add(carried[0], placesPer(groupColumns)),
+                                b.add(carried[1], groupColumns / 4)};
+        next.append(
+            addGroup(group, carried[0], carried[1], carried.drop_front(2)));
+        return next;
+      });
+  return Sums(llvm::drop_begin(done, 2));
 }
 
 /// Vectors of four columns, ordered [quad][row].
@@ -236,17 +269,10 @@ SmallVector<Value> GemmInt8Kernel::scalesOfRows() {
 LogicalResult GemmInt8Kernel::emit() {
   if (failed(verify()) || failed(bindInput()))
     return failure();
-  Value zero = b.index(0);
-  int64_t groups = parts.layout().paddedColumns / groupColumns;
   for (const WeightView &weight : parts.weights) {
     weights.emplace(frame.unit, weight, frame.quadToRead(), frame.tileQuads,
                     CodeForm::Packed);
-    Sums zeros(numSums(), b.f32(0.0));
-    Sums total = b.forLoop(zero, frame.bound(zero, groups), b.index(1), zeros,
-                           [&](Value group, ValueRange carried) {
-                             return addGroup(group, carried);
-                           });
-    frame.addResults(resultsOf(total));
+    frame.addResults(resultsOf(addAll()));
   }
   frame.setRowScales(scalesOfRows());
   return frame.storeAndFinish();

@@ -44,4 +44,18 @@ Value joinSixBits(KernelBuilder &b, Value nibbles, Value pairs) {
   return b.bitOr(nibbles, b.shiftLeft(pairs, 4));
 }
 
+std::array<Value, 2> joinScalesAndMinimums(KernelBuilder &b, Value nibbles,
+                                           Value pairs) {
+  // Pairs of scales to bits 0 … 7, of minimums to 16 … 23; then a second time
+  // four bits higher, so that rows 2 and 3 come into the next byte.
+  pairs =
+      b.bitOr(b.bitAnd(pairs, 0xff), b.shiftLeft(b.bitAnd(pairs, 0xff00), 8));
+  pairs = b.bitOr(pairs, b.shiftLeft(pairs, 4));
+  auto join = [&](Value low, int64_t left) {
+    return b.bitOr(b.bitAnd(low, 0x0f0f0f0f),
+                   b.bitAnd(b.shiftLeft(pairs, left), 0x30303030));
+  };
+  return {join(nibbles, 4), join(b.shiftRight(nibbles, 4), 2)};
+}
+
 } // namespace llmc::codegen

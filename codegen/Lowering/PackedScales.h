@@ -8,6 +8,8 @@
 
 #include "codegen/Lowering/KernelBuilder.h"
 
+#include <array>
+
 namespace llmc::codegen {
 
 /// Four f16 in a vector<2xi32> as vector<4xf32>.
@@ -25,6 +27,13 @@ Value unpackScales(KernelBuilder &b, Value element, int64_t bytesPerElement);
 /// r's low bits are bits 4r … 4r + 3 of `nibbles`, its high bits 2r and 2r + 1
 /// of `pairs`. What else the two words hold is ignored.
 Value joinSixBits(KernelBuilder &b, Value nibbles, Value pairs);
+
+/// Q4_K's and Q5_K's six-bit scales and minimums of four rows at once, from the
+/// two words as they lie: scales in bits 0 … 15 of `nibbles` and 0 … 7 of
+/// `pairs`, minimums behind them. Bytes of the results, from the lowest: the
+/// scales of rows 0 and 2 and their minimums; likewise of rows 1 and 3.
+std::array<Value, 2> joinScalesAndMinimums(KernelBuilder &b, Value nibbles,
+                                           Value pairs);
 
 } // namespace llmc::codegen
 

@@ -88,8 +88,16 @@ int64_t gemmRegisters(const LinearShape &shape, const LinearTile &tile,
   // there is little else to do with them.
   if (strategy.fillsOccupancyStep && !isScaled)
     registers += 4 * quads * (tile.kStep / columnsPerUnit(shape.format) - 1);
-  return strategy.fillsOccupancyStep ? fillOccupancyStep(registers, device)
-                                     : registers;
+  if (!strategy.fillsOccupancyStep)
+    return registers;
+  // Sums that wait in that much workgroup memory leave a compiler no reason to
+  // save registers: with quantized activations 128 of them, and 168 where the
+  // result is quantized, which takes more of it.
+  constexpr int64_t kWaitingSums = 32, kWaitingRegisters = 148;
+  registers = fillOccupancyStep(registers, device);
+  bool waits =
+      shape.isInt8 && shape.numLinears > 1 && tile.accumulators >= kWaitingSums;
+  return waits ? std::max(registers, kWaitingRegisters) : registers;
 }
 
 std::optional<LinearTile> selectGemm(const LinearShape &shape,
@@ -102,10 +110,7 @@ std::optional<LinearTile> selectGemm(const LinearShape &shape,
       std::min<int64_t>(4, powerOfTwoAtMost(device.maxInvocations) / lanesX);
   if (lanesY < 1)
     return std::nullopt;
-  // High bits are in registers beside the codes: there the body is short.
-  int64_t step = shape.isInt8 && highWords(shape.format) == 0
-                     ? strategy.int8Step
-                     : strategy.floatStep;
+  int64_t step = shape.isInt8 ? strategy.int8Step : strategy.floatStep;
   int64_t kStep = selectKStep(shape, std::min(step, device.maxUnroll));
   std::optional<LinearTile> best;
   Rank bestRank{false, 0};

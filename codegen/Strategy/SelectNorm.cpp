@@ -40,6 +40,10 @@ FailureOr<graph::LoweringConfigAttr> selectNorm(const StrategyInput &input) {
   });
   int64_t live = 13 + 4 * inputs;
   StringRef reduction = getFamilyStrategy(input.device).reduction;
+  // Quantizing takes another pass over the row and a maximum.
+  bool isShort =
+      reduction == "subgroup" &&
+      region.getBody().getOps<graph::QuantizeActivationsOp>().empty();
   MLIRContext *context = region.getContext();
   return graph::LoweringConfigAttr::get(
       context, StringAttr::get(context, root->getName().stripDialect()),
@@ -47,8 +51,7 @@ FailureOr<graph::LoweringConfigAttr> selectNorm(const StrategyInput &input) {
       /*tile=*/{1, 4},
       /*splits=*/1, /*accumulators=*/4,
       streamingRegisters(input.device, live,
-                         reduction == "subgroup" ? Latency::Short
-                                                 : Latency::Long),
+                         isShort ? Latency::Short : Latency::Long),
       /*arithmetic=*/"f32", reduction,
       /*decode=*/"convert");
 }

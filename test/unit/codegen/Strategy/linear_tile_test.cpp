@@ -164,6 +164,10 @@ TEST(LinearTile, gemmStrategy) {
   tile = selectLinearTile(linear, device(64, 192), strategy);
   ASSERT_TRUE(tile);
   EXPECT_EQ(tile->kStep, 32);
+  linear.format = WeightFormat::Q6_K; // 16 k share a scale
+  tile = selectLinearTile(linear, device(64, 192), strategy);
+  ASSERT_TRUE(tile);
+  EXPECT_EQ(tile->kStep, 16);
 }
 
 /// Sums of a first linear wait in workgroup memory.
@@ -250,21 +254,24 @@ TEST(GemmRegisters, adreno840) {
   using Format = WeightFormat;
   GemmStrategy strategy;
   strategy.fillsOccupancyStep = true;
-  expectEstimates({{Format::Q4_0, false, 1, 8, 8, 100},
-                   {Format::Q4_0, false, 2, 8, 8, 128},
-                   {Format::Q8_0, false, 2, 8, 8, 128},
-                   {Format::F16, false, 1, 8, 8, 100},
-                   {Format::F16, false, 2, 8, 8, 128},
-                   {Format::Q4_K, false, 2, 8, 8, 128},
-                   {Format::Q5_K, false, 2, 8, 8, 128},
-                   {Format::Q6_K, false, 2, 8, 8, 128},
-                   {Format::Q4_0, true, 1, 8, 8, 100},
-                   {Format::Q8_0, true, 1, 8, 8, 100},
-                   {Format::Q4_K, true, 1, 8, 8, 128},
-                   {Format::Q4_K, true, 2, 8, 8, 128},
-                   {Format::Q5_K, true, 2, 8, 8, 128},
-                   {Format::Q6_K, true, 1, 8, 8, 128}},
-                  device(64, 192), strategy);
+  expectEstimates(
+      {{Format::Q4_0, false, 1, 8, 8, 100},
+       {Format::Q4_0, false, 2, 8, 8, 128},
+       {Format::Q8_0, false, 2, 8, 8, 128},
+       {Format::F16, false, 1, 8, 8, 100},
+       {Format::F16, false, 2, 8, 8, 128},
+       {Format::Q4_K, false, 2, 8, 8, 128},
+       {Format::Q5_K, false, 2, 8, 8, 128},
+       {Format::Q6_K, false, 2, 8, 8, 128},
+       {Format::Q4_0, true, 1, 8, 8, 100},
+       {Format::Q8_0, true, 1, 8, 8, 100},
+       {Format::Q4_K, true, 1, 8, 8, 128},
+       {Format::Q4_K, true, 2, 8, 8, 128},
+       {Format::Q4_K, true, 2, 8, 8, 168}, // with a quantized result
+       {Format::Q8_0, true, 2, 8, 8, 168},
+       {Format::Q5_K, true, 2, 8, 8, 128},
+       {Format::Q6_K, true, 1, 8, 8, 128}},
+      device(64, 192), strategy);
 }
 
 /// Of gemv kernels, with the columns of the linears side by side.
