@@ -28,7 +28,7 @@ void GemvGroup::addRowCodes(State &state, unsigned number,
   const WeightDecoder::Group &data = state.data[number];
   Value offset = sumsCodes() ? Value() : decoder.offset(data, half);
   for (int64_t row = 0; row < 4; ++row) {
-    Value weights = decoder.rowCodes(codes, half, row);
+    Value weights = decoder.rowCodes(codes, half, row, input.stage != nullptr);
     if (!sumsCodes()) {
       Value scale = b.splat(b.extract(data.scale, row));
       weights = offset ? b.fma(weights, scale, b.splat(b.extract(offset, row)))
@@ -47,24 +47,35 @@ void GemvGroup::addRowCodes(State &state, unsigned number,
 
 /// A vector of x for each row.
 SmallVector<Value> GemvGroup::loadInputs(State &state, int64_t quad) const {
-  Value gain = input.input->loadGain(b.add(state.firstQuad, quad));
+  Value number = b.add(state.first, quad);
+  if (input.stage)
+    return {input.stage->loadQuad(number)};
+  Value gain = input.input->loadGain(number);
   SmallVector<Value> inputs;
   for (int64_t row = 0; row < input.numRows(); ++row) {
     Value x = input.input->load(state.rowQuads[row], b.index(quad));
-    if (!input.factors.empty())
-      x = b.mul(x, b.splat(input.factors[row]));
     inputs.push_back(gain ? b.mul(x, gain) : x);
   }
   return inputs;
+}
+
+/// Staged input is divided by what its half's codes are too large by.
+void GemvGroup::addToInputSum(State &state, Value part, int64_t half,
+                              int64_t row) const {
+  if (state.inputSums.empty())
+    return;
+  Value &sum = state.inputSums[input.stage ? 0 : half][row];
+  double factor = input.stage ? decoders.front().codeFactor(half) : 1;
+  sum = factor == 1 ? b.add(sum, part)
+                    : b.fma(part, b.constant(part.getType(), factor), sum);
 }
 
 void GemvGroup::addColumns(State &state, const Units &units, int64_t quad,
                            int64_t half) const {
   SmallVector<Value> inputs = loadInputs(state, quad);
   for (auto [row, x] : llvm::enumerate(inputs))
-    for (int64_t i = 0; !state.inputSums.empty() && i < 4; ++i)
-      state.inputSums[half][row] =
-          b.add(state.inputSums[half][row], b.extract(x, i));
+    for (int64_t i = 0; i < 4; ++i)
+      addToInputSum(state, b.extract(x, i), half, static_cast<int64_t>(row));
   for (auto [number, decoder] : llvm::enumerate(decoders)) {
     if (decoder.takesRows()) {
       addRowCodes(state, number, units[number].front(), half, inputs);
@@ -89,67 +100,36 @@ void GemvGroup::addColumns(State &state, const Units &units, int64_t quad,
 // f16
 //===----------------------------------------------------------------------===//
 
-/// x (vector<4xf32>) as two vector<2xf16>, divided by the factor of the codes
-/// that it meets; added to the sum of inputs.
-std::array<Value, 2> GemvGroup::toHalves(State &state, Value x, int64_t row,
-                                         int64_t half) const {
-  const WeightDecoder &any = decoders.front();
-  double factor = input.factors.empty() ? halfFactor(any) : 1,
-         forCodes = factor / any.codeFactor(half);
-  std::array<Value, 2> halves;
-  for (int64_t number = 0; number < 2; ++number) {
-    Value raw = b.toHalf2(b.pair(x, 2 * number));
-    Value &scaled = halves[number];
-    scaled = forCodes == 1 ? raw : b.mul(raw, b.constant(b.f16x2(), forCodes));
-    if (state.inputSums.empty())
-      continue;
-    Value &sum = state.inputSums[0][row];
-    if (factor == forCodes)
-      sum = b.add(sum, scaled);
-    else if (factor == 1)
-      sum = b.add(sum, raw);
-    else
-      sum = b.fma(raw, b.constant(b.f16x2(), factor), sum);
-  }
-  return halves;
-}
-
-void GemvGroup::addHalfColumns(State &state, const Units &units, int64_t quad,
-                               int64_t half) const {
-  SmallVector<std::array<Value, 2>> inputs;
-  for (auto [row, x] : llvm::enumerate(loadInputs(state, quad)))
-    inputs.push_back(toHalves(state, x, static_cast<int64_t>(row), half));
+void GemvGroup::addHalfUnit(State &state, const Units &units,
+                            int64_t unit) const {
+  std::array<Value, 4> x = input.stage->loadPairs(b.add(state.first, unit));
+  for (int64_t number = 0; number < 4; ++number)
+    addToInputSum(state, x[number], number / 2, 0);
   for (auto [number, decoder] : llvm::enumerate(decoders))
     for (int64_t weightRow = 0; weightRow < 4; ++weightRow) {
-      std::array<Value, 2> codes =
-          decoder.rowHalves(units[number].front(), half, weightRow);
-      for (auto [row, x] : llvm::enumerate(inputs)) {
-        Value &sum =
-            state.halfSums[(number * input.numRows() + row) * 4 + weightRow];
-        sum = b.fma(codes[0], x[0], sum);
-        sum = b.fma(codes[1], x[1], sum);
+      Value &sum = state.halfSums[number * 4 + weightRow];
+      for (int64_t half = 0; half < 2; ++half) {
+        std::array<Value, 2> codes =
+            decoder.rowHalves(units[number].front(), half, weightRow);
+        sum = b.fma(codes[0], x[2 * half], sum);
+        sum = b.fma(codes[1], x[2 * half + 1], sum);
       }
     }
 }
 
-/// From halfSums to sums, without the bias, and the sums of inputs to f32.
+/// From halfSums to sums, and the sums of inputs to f32.
 void GemvGroup::widenSums(State &state) const {
-  double bias = decoders.front().bias(0);
-  for (auto [place, sum] : llvm::enumerate(state.sums)) {
+  auto widen = [&](Value halves) {
+    return b.add(b.widen(b.extract(halves, 0)), b.widen(b.extract(halves, 1)));
+  };
+  for (auto [number, sum] : llvm::enumerate(state.sums)) {
     SmallVector<Value> rows;
-    for (int64_t weightRow = 0; weightRow < 4; ++weightRow) {
-      Value halves = state.halfSums[place * 4 + weightRow];
-      if (bias != 0)
-        halves = b.fma(state.inputSums[0][place % input.numRows()],
-                       b.constant(b.f16x2(), -bias), halves);
-      rows.push_back(
-          b.widen(b.add(b.extract(halves, 0), b.extract(halves, 1))));
-    }
+    for (int64_t weightRow = 0; weightRow < 4; ++weightRow)
+      rows.push_back(widen(state.halfSums[number * 4 + weightRow]));
     sum = b.vector(rows);
   }
-  for (SmallVector<Value> &ofRows : state.inputSums)
-    for (Value &sum : ofRows)
-      sum = b.add(b.widen(b.extract(sum, 0)), b.widen(b.extract(sum, 1)));
+  for (SmallVector<Value> &sums : state.inputSums)
+    sums.front() = widen(sums.front());
 }
 
 //===----------------------------------------------------------------------===//
@@ -170,13 +150,12 @@ void GemvGroup::addUnits(State &state) const {
         units.back().push_back(decoder.loadUnit(
             state.places[number], state.data[number], b.index(first + place)));
     }
-    for (int64_t half = 0; half < numHalves(); ++half) {
-      int64_t quad = first * unitColumns / 4 + half;
-      if (isHalf)
-        addHalfColumns(state, units, quad, half);
-      else
-        addColumns(state, units, quad, half);
+    if (isHalf) {
+      addHalfUnit(state, units, first);
+      continue;
     }
+    for (int64_t half = 0; half < numHalves(); ++half)
+      addColumns(state, units, first * unitColumns / 4 + half, half);
   }
 }
 
@@ -195,7 +174,7 @@ void GemvGroup::finish(State &state, Sums &sums) const {
       const WeightDecoder::Group &data = state.data[number];
       Value ofGroup = state.sums[number * input.numRows() + row];
       Value &sum = sums[number * input.numRows() + row];
-      if (biased && any.bias(0) != 0 && !isHalf)
+      if (biased && any.bias(0) != 0)
         ofGroup = b.add(ofGroup, b.splat(biased));
       sum = b.fma(data.scale, ofGroup, sum);
       if (data.minimum)
@@ -205,18 +184,21 @@ void GemvGroup::finish(State &state, Sums &sums) const {
 }
 
 GemvGroup::Sums GemvGroup::add(ArrayRef<WeightDecoder::Place> places,
-                               Value firstQuad, Sums sums) const {
-  State state{places, {}, firstQuad, {}, sums, {}, {}};
+                               Value first,
+                               llvm::function_ref<Sums()> sums) const {
+  State state{places, {}, first, {}, {}, {}, {}};
   auto loadScales = [&] {
     for (auto [number, decoder] : llvm::enumerate(decoders))
       decoder.loadScales(places[number], state.data[number]);
   };
   for (auto [number, decoder] : llvm::enumerate(decoders))
     state.data.push_back(decoder.loadHigh(places[number]));
-  for (Value base : input.rowBases)
-    state.rowQuads.push_back(b.add(base, firstQuad));
+  if (!input.stage)
+    for (Value base : input.rowBases)
+      state.rowQuads.push_back(b.add(base, first));
   if (!sumsCodes()) {
     loadScales();
+    state.sums = sums();
     addUnits(state);
     return state.sums;
   }
@@ -224,18 +206,19 @@ GemvGroup::Sums GemvGroup::add(ArrayRef<WeightDecoder::Place> places,
   Type element = isHalf ? Type(b.f16x2()) : b.getF32Type();
   if (any.hasMinimum() || any.bias(0) != 0)
     state.inputSums.assign(
-        isHalf ? 1 : numHalves(),
+        input.stage ? 1 : numHalves(),
         SmallVector<Value>(input.numRows(), b.constant(element, 0.0)));
+  size_t numSums = decoders.size() * input.numRows();
   if (isHalf)
-    state.halfSums.assign(4 * sums.size(), b.constant(element, 0.0));
-  else
-    state.sums.assign(sums.size(), b.constant(b.f32x4(), 0.0));
+    state.halfSums.assign(4 * numSums, b.constant(element, 0.0));
+  state.sums.assign(numSums, b.constant(b.f32x4(), 0.0));
   addUnits(state);
   loadScales(); // as late as they are needed
   if (isHalf)
     widenSums(state);
-  finish(state, sums);
-  return sums;
+  Sums all = sums();
+  finish(state, all);
+  return all;
 }
 
 } // namespace llmc::codegen

@@ -7,16 +7,19 @@
 #define LLMC_CODEGEN_LOWERING_GEMVGROUP_H
 
 #include "codegen/Lowering/GemvScaling.h"
+#include "codegen/Lowering/GemvStage.h"
 #include "codegen/Lowering/LinearRegion.h"
 
 namespace llmc::codegen {
 
-/// Where the rows of the input of a tile begin, and what they are multiplied by
-/// (f32; null for nothing).
+/// Where the input of a tile is read.
 struct GemvInput {
   LinearInput *input;
+  /// Where each row begins.
   SmallVector<Value> rowBases;
-  SmallVector<Value> factors;
+  /// The only row, staged; null when the loop reads the buffer. Half precision
+  /// takes staged input alone.
+  GemvStage *stage = nullptr;
 
   int64_t numRows() const { return static_cast<int64_t>(rowBases.size()); }
 };
@@ -27,12 +30,11 @@ struct GemvInput {
 /// Up to kMaxGroupSumRows rows of weights with scales are summed as codes and
 /// scaled once; else each weight is scaled.
 ///
-/// In half precision, inputs are converted after a multiplication with a power
-/// of two (halfFactor, or what `factors` bring), so that no sum of a group
-/// leaves the range of f16 for inputs up to kLargestHalfInput; sums are left
-/// multiplied by it. Codes are whole numbers up to 128 and exact. A sum of a
-/// group (at most 16 products in each of two lanes) is rounded to 11 bits, and
-/// widened before it is scaled and added to the others.
+/// In half precision, inputs are staged times a power of two, so that no sum of
+/// a group leaves the range of f16: up to kLargestHalfInput * halfFactor. Sums
+/// are left multiplied by it. Codes are whole numbers up to 128 and exact. A
+/// sum of a group (at most 16 products in each of two lanes) is rounded to 11
+/// bits, and widened before it is scaled and added to the others.
 class GemvGroup {
 public:
   using Sums = SmallVector<Value>;
@@ -41,14 +43,16 @@ public:
             MutableArrayRef<WeightDecoder> decoders, bool isHalf)
       : b(builder), input(input), decoders(decoders), isHalf(isHalf) {}
 
-  /// `sums` with those of the group at `places` (one for each linear) added.
-  /// `firstQuad` is the number of the group's first vector of x.
-  Sums add(ArrayRef<WeightDecoder::Place> places, Value firstQuad,
-           Sums sums) const;
+  /// `sums` with those of the group at `places` (one for each linear) added; it
+  /// is asked as late as possible. `first` is the number of the group's first
+  /// vector of x in the row or, of staged input, of its first element in the
+  /// stage.
+  Sums add(ArrayRef<WeightDecoder::Place> places, Value first,
+           llvm::function_ref<Sums()> sums) const;
 
   /// Largest absolute value of an input for which sums in half precision stay
-  /// finite: largestCode * columns of a group * halfFactor is at most 8, and
-  /// 8 * 8000 is in range.
+  /// finite when it is multiplied by halfFactor, a power of two: largestCode *
+  /// columns of a group * halfFactor is at most 8, and 8 * 8000 is in range.
   static constexpr double kLargestHalfInput = 8000;
   static double halfFactor(const WeightDecoder &decoder);
 
@@ -58,14 +62,15 @@ private:
   struct State {
     ArrayRef<WeightDecoder::Place> places;
     SmallVector<WeightDecoder::Group> data;
-    Value firstQuad;
+    Value first;
     SmallVector<Value> rowQuads;
     Sums sums;
     /// [(linear * rows + row) * 4 + row of the quad]: vector<2xf16>, over even
     /// and odd columns.
     SmallVector<Value> halfSums;
-    /// [half][row]: the sum of the inputs that meet that half's codes; in half
-    /// precision [0][row] of all, vector<2xf16>. Empty when nothing needs it.
+    /// [half][row]: the sum of the inputs that meet that half's codes, in half
+    /// precision vector<2xf16>; of staged input [0][0], of both halves. Empty
+    /// when nothing needs it.
     SmallVector<SmallVector<Value>> inputSums;
   };
 
@@ -83,11 +88,10 @@ private:
   void addRowCodes(State &state, unsigned number,
                    const WeightDecoder::Unit &codes, int64_t half,
                    ArrayRef<Value> inputs) const;
-  void addHalfColumns(State &state, const Units &units, int64_t quad,
-                      int64_t half) const;
-  std::array<Value, 2> toHalves(State &state, Value x, int64_t row,
-                                int64_t half) const;
+  /// Likewise the eight columns of unit `unit`, in half precision.
+  void addHalfUnit(State &state, const Units &units, int64_t unit) const;
   void widenSums(State &state) const;
+  void addToInputSum(State &state, Value part, int64_t half, int64_t row) const;
   void finish(State &state, Sums &sums) const;
 
   KernelBuilder &b;

@@ -313,8 +313,8 @@ Value KernelBuilder::toSignedI32(Value number) {
       *this, withElement(number.getType(), getI32Type()), number);
 }
 
-Value KernelBuilder::toHalf2(Value f32x2) {
-  return spirv::BitcastOp::create(*this, f16x2(), packHalf2(f32x2));
+Value KernelBuilder::bitcastToHalf2(Value i32) {
+  return spirv::BitcastOp::create(*this, f16x2(), i32);
 }
 
 Value KernelBuilder::unsignedBytesToF16(Value i32) {

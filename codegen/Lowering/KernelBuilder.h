@@ -107,8 +107,8 @@ public:
   /// f32 of a whole number to i32, scalars and vectors.
   Value toSignedI32(Value number);
   // These need f16_arithmetic; the bytes i8_arithmetic too.
-  /// vector<2xf32> to vector<2xf16>.
-  Value toHalf2(Value f32x2);
+  /// The two f16 in an i32 as vector<2xf16>: the same bits.
+  Value bitcastToHalf2(Value i32);
   /// The four bytes of an i32, lowest first, as vector<4xf16>.
   Value unsignedBytesToF16(Value i32);
   Value signedBytesToF16(Value i32);

@@ -4,12 +4,16 @@
 // four quads) for up to eight rows of the input: a lane takes one quad and
 // every n-th share of the columns, so that each weight is read once, 64
 // contiguous bytes for four lanes; the lanes' sums are added in workgroup
-// memory in a fixed order. A norm of the input costs its gain in the loop, and
-// a short loop for the sum of squares; the result is scaled.
+// memory in a fixed order. A norm of the input costs its gain, in the loop or,
+// for staged input (GemvStage.h), before it, and a short loop for the sum of
+// squares; the result is scaled.
 
 #include "codegen/Lowering/Elementwise.h"
 #include "codegen/Lowering/GemvGroup.h"
+#include "codegen/Lowering/GemvStage.h"
 #include "codegen/Lowering/Reduction.h"
+
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 
@@ -24,6 +28,11 @@ CodeDecode decodeOf(graph::LoweringConfigAttr config) {
                                           : CodeDecode::Convert;
 }
 
+/// The columns that are staged at once; 0 for none.
+int64_t stagedColumnsOf(graph::LoweringConfigAttr config) {
+  return config.getTile().size() > 3 ? config.getTile()[3] : 0;
+}
+
 class GemvKernel {
 public:
   GemvKernel(RegionContext &context, LinearRegion &parts)
@@ -33,6 +42,7 @@ public:
         tileRows(context.getConfig().getTile()[0]),
         linearsAtOnce(context.getConfig().getTile()[1] / 4),
         kStep(context.getConfig().getTile()[2]),
+        stagedColumns(stagedColumnsOf(context.getConfig())),
         numRows(context.rowsOf(parts.resultType())),
         subgroup(
             reductionSubgroup(context.getConfig(), context.getDevice(), lanes)),
@@ -51,81 +61,186 @@ private:
   bool isHalf() const { return context.getConfig().getArithmetic() == "f16"; }
   /// Of one linear in the workgroup's tile, vectors over the rows of a quad.
   int64_t numResults() const { return tileRows * kQuadsPerTile; }
-  Sums runPass(Pass pass, Value groups);
-  void runPasses(Value groups);
-  void keepPartials(const Sums &sums);
+  bool isStagedOnce() const {
+    return stagedColumns == parts.layout().paddedColumns;
+  }
+  void bindWeights(int64_t first);
+  void runPasses();
+  void runPass(Pass pass, int64_t firstSum);
+  Value elementOf(Value group, const WeightDecoder &decoder);
+  SmallVector<Value> runGroups(Pass pass, int64_t firstSum, Value first,
+                               Value last, ValueRange start);
+  SmallVector<Value> runStages(Pass pass, int64_t firstSum, ValueRange start);
+  bool sumsWait(const WeightDecoder &decoder) const;
+  Sums loadSums(Pass pass, int64_t firstSum);
+  void keepPartials(const Sums &sums, int64_t firstSum);
   Value sumOverShares(int64_t section, Value result);
   void reducePass();
-  Value sumOfSquares(Value base);
+  void fillStage(Value firstQuad, Value numQuads);
+  Value overRow(Value base, Value initial,
+                llvm::function_ref<Value(Value x, Value total)> add);
+  Value inverseRoot(Value base);
+  Value scaleStage();
+  void prepareStage();
+  void takePlace();
   void normalize();
   LogicalResult reduceAndStore();
+  std::pair<Value, Value> placeOf(Value result);
   LogicalResult storeResult(Value result, int64_t ofLane);
 
   RegionContext &context;
   LinearRegion &parts;
   KernelUnit unit;
   KernelBuilder &b;
-  int64_t lanes, tileRows, linearsAtOnce, kStep, numRows;
+  int64_t lanes, tileRows, linearsAtOnce, kStep, stagedColumns, numRows;
   /// Lanes that add up among themselves by subgroup operations, or 0; sums of a
   /// row that meet in workgroup memory.
   int64_t subgroup, partialLanes;
   std::vector<WeightDecoder> decoders;
   std::optional<LinearInput> input;
+  std::optional<GemvStage> stage;
+  /// What the input is multiplied by when it is staged; null for nothing.
+  Value stageFactor;
   GemvInput rows;
   /// What the sums of each row are multiplied by in the end; empty for nothing.
   SmallVector<Value> resultFactors;
   /// Of the linears whose sums were added up before those of the next took
   /// their place: the results of this lane, number lane, lane + lanes, ….
   SmallVector<SmallVector<Value>> earlierResults;
-  Value lane, tile, firstRow, partials;
+  /// The lane's number, its quad and its share of the columns; the workgroup's
+  /// tile and its first row.
+  Value lane, quad, share, tile, firstRow;
+  /// [linear][row][lane] in workgroup memory.
+  Value partials;
+  /// The first group and behind the last one.
+  Value begin, groups;
+  /// Workgroup memory: what is needed after the loops only.
+  Value waitingPlace, waitingFactors;
 };
 
 //===----------------------------------------------------------------------===//
 // The loop
 //===----------------------------------------------------------------------===//
 
-/// A share is kStep columns, one or two groups; the loop carries where they
-/// lie.
-GemvKernel::Sums GemvKernel::runPass(Pass pass, Value groups) {
+/// Adds shares `first`, `first` + stride, … up to group `last` to the sums. A
+/// share is kStep columns, one or two groups. `start` and the result are what
+/// the loop carries: where the input lies unless that follows from the group's
+/// number, where the groups of each linear lie, and the sums, unless they wait
+/// in workgroup memory, from `firstSum` on.
+SmallVector<Value> GemvKernel::runGroups(Pass pass, int64_t firstSum,
+                                         Value first, Value last,
+                                         ValueRange start) {
   const WeightDecoder &any = pass.front();
   int64_t groupsAtOnce = kStep / any.columnsPerGroup(),
           stride = lanes / kQuadsPerTile * groupsAtOnce;
-  Value firstGroup = b.mul(b.div(lane, kQuadsPerTile), groupsAtOnce);
-  SmallVector<Value> start = {b.mul(firstGroup, any.columnsPerGroup() / 4)};
-  for (WeightDecoder &decoder : pass)
-    start.append(decoder.placeOf(firstGroup));
-  size_t numPlaces = start.size();
-  start.append(pass.size() * tileRows, b.constant(b.f32x4(), 0.0));
-
+  int64_t inGroup =
+      any.columnsPerGroup() / (stage ? stage->columnsPerElement() : 4);
+  size_t carriesInput = stage ? 0 : 1,
+         ofDecoder = (start.size() - carriesInput) / pass.size() -
+                     (sumsWait(any) ? 0 : tileRows);
   GemvGroup inner(b, rows, pass, isHalf());
   auto body = [&](Value group, ValueRange carried) {
-    Value quad = carried.front();
-    SmallVector<Value> next = {b.add(quad, stride * any.columnsPerGroup() / 4)};
+    Value element = stage ? elementOf(group, any) : carried.front();
+    SmallVector<Value> next;
+    if (!stage)
+      next.push_back(b.add(element, stride * inGroup));
+    carried = carried.drop_front(carriesInput);
     SmallVector<WeightDecoder::Place> places;
-    size_t ofDecoder = (numPlaces - 1) / pass.size();
     for (auto [number, decoder] : llvm::enumerate(pass)) {
-      places.emplace_back(carried.slice(1 + number * ofDecoder, ofDecoder));
+      places.emplace_back(carried.slice(number * ofDecoder, ofDecoder));
       next.append(decoder.advance(places.back(), b.add(group, stride), stride));
     }
-    Sums sums(carried.drop_front(numPlaces));
+    Sums sums(carried.drop_front(pass.size() * ofDecoder));
     for (int64_t number = 0; number < groupsAtOnce; ++number) {
-      sums = inner.add(places, b.add(quad, number * any.columnsPerGroup() / 4),
-                       sums);
+      sums = inner.add(places, b.add(element, number * inGroup), [&] {
+        return sumsWait(any) ? loadSums(pass, firstSum) : sums;
+      });
+      if (sumsWait(any))
+        keepPartials(sums, firstSum);
       for (auto [place, decoder] : llvm::zip_equal(places, pass))
         place = decoder.neighbour(place);
     }
-    next.append(sums);
+    if (!sumsWait(any))
+      next.append(sums);
     return next;
   };
+  return b.forLoop(first, last, b.index(stride), start, body);
+}
+
+/// Sums of K-quants wait in the invocation's places of `partials`: where input
+/// is staged, there are few registers.
+bool GemvKernel::sumsWait(const WeightDecoder &decoder) const {
+  return stage && decoder.isKQuant();
+}
+
+GemvKernel::Sums GemvKernel::loadSums(Pass pass, int64_t firstSum) {
+  Sums sums;
+  for (size_t number = 0; number < pass.size() * tileRows; ++number)
+    sums.push_back(
+        b.load(partials,
+               b.add(lane, (firstSum + static_cast<int64_t>(number)) * lanes)));
+  return sums;
+}
+
+/// The group's first element in the stage.
+Value GemvKernel::elementOf(Value group, const WeightDecoder &decoder) {
+  int64_t columns = decoder.columnsPerGroup();
+  if (!isStagedOnce())
+    group = b.rem(group, stagedColumns / columns);
+  return b.mul(group, columns / stage->columnsPerElement());
+}
+
+void GemvKernel::fillStage(Value firstQuad, Value numQuads) {
+  stage->fill(rows.rowBases.front(), firstQuad, numQuads, lane, stageFactor);
+  b.barrier();
+}
+
+/// One stage after the other. A lane's shares go on from where they were, since
+/// a stage is a whole number of strides.
+SmallVector<Value> GemvKernel::runStages(Pass pass, int64_t firstSum,
+                                         ValueRange start) {
+  int64_t columns = pass.front().columnsPerGroup(), groupQuads = columns / 4,
+          stageGroups = stagedColumns / columns;
+  return b.forLoop(begin, groups, b.index(stageGroups), start,
+                   [&](Value stageBegin, ValueRange carried) {
+                     Value end = b.min(b.add(stageBegin, stageGroups), groups);
+                     b.barrier(); // the stage before this one is read
+                     takePlace();
+                     fillStage(b.mul(stageBegin, groupQuads),
+                               b.mul(b.sub(end, stageBegin), groupQuads));
+                     Value first = b.mul(share, kStep / columns);
+                     return runGroups(pass, firstSum, b.add(stageBegin, first),
+                                      end, carried);
+                   });
+}
+
+/// Leaves the sums in `partials`, from `firstSum` on.
+void GemvKernel::runPass(Pass pass, int64_t firstSum) {
+  const WeightDecoder &any = pass.front();
+  Value first = b.mul(share, kStep / any.columnsPerGroup());
+  SmallVector<Value> start;
+  if (!stage)
+    start.push_back(b.mul(first, any.columnsPerGroup() / 4));
+  for (WeightDecoder &decoder : pass)
+    start.append(decoder.placeOf(first));
+  Sums zeros(pass.size() * tileRows, b.constant(b.f32x4(), 0.0));
+  if (sumsWait(any))
+    keepPartials(zeros, firstSum);
+  else
+    start.append(zeros);
   SmallVector<Value> done =
-      b.forLoop(firstGroup, groups, b.index(stride), start, body);
-  return Sums(ArrayRef(done).drop_front(numPlaces));
+      stage && !isStagedOnce()
+          ? runStages(pass, firstSum, start)
+          : runGroups(pass, firstSum, b.add(begin, first), groups, start);
+  if (!sumsWait(any))
+    keepPartials(Sums(ArrayRef(done).take_back(zeros.size())), firstSum);
 }
 
 /// Into workgroup memory: of every lane, or of every subgroup and quad.
-void GemvKernel::keepPartials(const Sums &sums) {
+void GemvKernel::keepPartials(const Sums &sums, int64_t firstSum) {
   auto placeOf = [&](size_t number, Value place) {
-    return b.add(place, static_cast<int64_t>(number) * partialLanes);
+    return b.add(place,
+                 (firstSum + static_cast<int64_t>(number)) * partialLanes);
   };
   if (!subgroup) {
     for (auto [number, sum] : llvm::enumerate(sums))
@@ -144,23 +259,31 @@ void GemvKernel::keepPartials(const Sums &sums) {
 }
 
 /// Linears of one pass after the other have their sums in the same workgroup
-/// memory, of which occupancy depends.
-void GemvKernel::runPasses(Value groups) {
-  partials =
-      b.workgroupMemory(linearsAtOnce * tileRows * partialLanes, b.f32x4());
-  for (size_t first = 0; first < decoders.size(); first += linearsAtOnce) {
-    if (first != 0)
+/// memory, of which occupancy depends, unless the input is staged: then there
+/// are no registers for the results of the first.
+void GemvKernel::runPasses() {
+  auto numLinears = static_cast<int64_t>(parts.linears.size());
+  partials = b.workgroupMemory((stage ? numLinears : linearsAtOnce) * tileRows *
+                                   partialLanes,
+                               b.f32x4());
+  for (int64_t first = 0; first < numLinears; first += linearsAtOnce) {
+    if (stage && first != 0)
+      takePlace();
+    else if (first != 0)
       reducePass();
-    Pass pass = MutableArrayRef(decoders).slice(first, linearsAtOnce);
-    keepPartials(runPass(pass, groups));
+    bindWeights(first);
+    runPass(MutableArrayRef(decoders).slice(first, linearsAtOnce),
+            stage ? first * tileRows : 0);
   }
+  if (stage)
+    takePlace();
 }
 
 /// What the lanes have for result `result` of the linear whose sums begin at
 /// section `section`, of a row each.
 Value GemvKernel::sumOverShares(int64_t section, Value result) {
-  Value row = b.add(b.div(result, kQuadsPerTile), section),
-        first = b.add(b.mul(row, partialLanes), b.rem(result, kQuadsPerTile));
+  auto [row, quadInTile] = placeOf(result);
+  Value first = b.add(b.mul(b.add(row, section), partialLanes), quadInTile);
   if (subgroup)
     return sumInOrder(b, partials, first, partialLanes / kQuadsPerTile,
                       kQuadsPerTile);
@@ -185,56 +308,123 @@ void GemvKernel::reducePass() {
   b.barrier();
 }
 
-/// Of a row of the input, over all its columns, the same for every lane.
-Value GemvKernel::sumOfSquares(Value base) {
+//===----------------------------------------------------------------------===//
+// The norm, and the range of half precision
+//===----------------------------------------------------------------------===//
+
+/// `add` over the lane's share of a row of the input, four columns at a time.
+Value GemvKernel::overRow(Value base, Value initial,
+                          llvm::function_ref<Value(Value, Value)> add) {
   int64_t quads = parts.layout().paddedColumns / 4;
-  Value squares =
-      b.forLoop(lane, b.opaqueIndex(quads), b.index(lanes),
-                ValueRange{b.f32(0.0)}, [&](Value quad, ValueRange carried) {
-                  Value x = input->load(base, quad), sum = carried[0];
-                  for (int64_t i = 0; i < 4; ++i)
-                    sum = b.fma(b.extract(x, i), b.extract(x, i), sum);
-                  return SmallVector<Value>{sum};
-                })[0];
-  return sumOverWorkgroup(b, squares, lane, lanes, subgroup);
+  return b.forLoop(lane, b.opaqueIndex(quads), b.index(lanes), initial,
+                   [&](Value quad, ValueRange carried) {
+                     return SmallVector<Value>{
+                         add(input->load(base, quad), carried.front())};
+                   })[0];
 }
 
-/// Sets the factors of the rows. In half precision the norm's power of two goes
-/// into the input, whose numbers are then of the size of the gains, and what
-/// is left of it into the result.
-void GemvKernel::normalize() {
-  double half = isHalf() ? GemvGroup::halfFactor(decoders.front()) : 1;
-  for (Value base : rows.rowBases) {
-    if (!parts.norm) {
-      if (isHalf())
-        resultFactors.push_back(b.f32(1 / half));
-      continue;
-    }
-    Value mean =
-        b.mul(sumOfSquares(base),
-              b.f32(1.0 / static_cast<double>(parts.layout().columns)));
-    Value root =
-        b.sqrt(b.add(mean, b.f32(parts.norm.getEpsilon().convertToFloat())));
-    Value inverse = b.div(b.f32(1.0), root);
-    if (isHalf()) {
-      Value power =
-          b.bitcastToF32(b.bitAnd(b.bitcastToI32(inverse), 0x7f800000));
-      rows.factors.push_back(b.mul(power, b.f32(half)));
-      inverse = b.div(inverse, rows.factors.back());
-    }
-    resultFactors.push_back(inverse);
+/// What the norm multiplies a row of the input by; the same for every lane.
+Value GemvKernel::inverseRoot(Value base) {
+  Value squares = overRow(base, b.f32(0.0), [&](Value x, Value sum) {
+    for (int64_t i = 0; i < 4; ++i)
+      sum = b.fma(b.extract(x, i), b.extract(x, i), sum);
+    return sum;
+  });
+  Value mean = b.mul(sumOverWorkgroup(b, squares, lane, lanes, subgroup),
+                     b.f32(1.0 / static_cast<double>(parts.layout().columns)));
+  Value root =
+      b.sqrt(b.add(mean, b.f32(parts.norm.getEpsilon().convertToFloat())));
+  return b.div(b.f32(1.0), root);
+}
+
+/// Half precision: sets the power of two that the input is multiplied by, and
+/// returns the factor of the result. With a norm, it is the one next to the
+/// norm's own factor; numbers are then of the size of the gains. Else it brings
+/// the largest number of the row between a quarter and half of the largest one
+/// allowed.
+Value GemvKernel::scaleStage() {
+  constexpr int64_t kExponent = 0x7f800000;
+  double half = GemvGroup::halfFactor(decoders.front());
+  Value base = rows.rowBases.front();
+  if (parts.norm) {
+    Value inverse = inverseRoot(base);
+    Value power = b.bitcastToF32(b.bitAnd(b.bitcastToI32(inverse), kExponent));
+    stageFactor = b.mul(power, b.f32(half));
+    return b.div(inverse, stageFactor);
   }
+  constexpr double kTarget = 2048;
+  static_assert(2 * kTarget <= GemvGroup::kLargestHalfInput);
+  Value largest = overRow(base, b.f32(0.0), [&](Value x, Value most) {
+    for (int64_t i = 0; i < 4; ++i)
+      most = b.max(most, b.abs(b.extract(x, i)));
+    return most;
+  });
+  largest = maxOverWorkgroup(b, largest, lane, lanes);
+  // Of a row of zeros or tiny numbers, as if they were a little larger, so that
+  // the factor is finite.
+  Value power = b.bitcastToF32(
+      b.bitAnd(b.bitcastToI32(b.max(largest, b.f32(0x1p-100))), kExponent));
+  stageFactor = b.div(b.f32(kTarget * half), power);
+  return b.div(power, b.f32(kTarget * half));
+}
+
+/// Before the loops. What is needed after them only waits in workgroup memory:
+/// it would be registers in them.
+void GemvKernel::prepareStage() {
+  stage.emplace(b, *input, decoders.front(), stagedColumns, lanes, isHalf());
+  rows.stage = &*stage;
+  waitingPlace = b.workgroupMemory(lanes, b.i32x4());
+  SmallVector<Value> place;
+  for (Value number : {quad, share, firstRow, begin})
+    place.push_back(b.toI32(number));
+  b.store(b.vector(place), waitingPlace, lane);
+  if (isHalf()) {
+    waitingFactors = b.workgroupMemory(2, b.getF32Type());
+    Value resultFactor = scaleStage();
+    b.ifThen(b.equal(lane, b.index(0)), [&] {
+      b.store(stageFactor, waitingFactors, b.index(0));
+      b.store(resultFactor, waitingFactors, b.index(1));
+    });
+  }
+  if (isStagedOnce())
+    fillStage(b.index(0), b.opaqueIndex(stagedColumns / 4));
+  else
+    b.barrier();
+}
+
+/// What waits.
+void GemvKernel::takePlace() {
+  Value place = b.load(waitingPlace, lane);
+  int64_t number = 0;
+  for (Value *index : {&quad, &share, &firstRow, &begin})
+    *index = b.toIndex(b.extract(place, number++));
+  tile = b.div(quad, kQuadsPerTile);
+  rows.rowBases.front() = input->rowBase(firstRow, 0);
+  if (isHalf())
+    stageFactor = b.load(waitingFactors, b.index(0));
+}
+
+/// Sets what the results of each row are multiplied by.
+void GemvKernel::normalize() {
+  for (Value base : rows.rowBases)
+    if (parts.norm)
+      resultFactors.push_back(inverseRoot(base));
 }
 
 //===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//
 
-/// Result number `result`: row result / 4, quad result % 4 of the tile; of this
-/// lane's results number `ofLane`.
+/// Result number `result` of a lane's: a row and a quad of the tile.
+std::pair<Value, Value> GemvKernel::placeOf(Value result) {
+  if (tileRows == 1)
+    return {b.index(0), result};
+  return {b.div(result, kQuadsPerTile), b.rem(result, kQuadsPerTile)};
+}
+
+/// Result number `result`; of this lane's results number `ofLane`.
 LogicalResult GemvKernel::storeResult(Value result, int64_t ofLane) {
-  Value row = b.div(result, kQuadsPerTile),
-        quadInTile = b.rem(result, kQuadsPerTile);
+  auto [row, quadInTile] = placeOf(result);
   Value factor;
   for (auto [number, ofRow] : llvm::enumerate(resultFactors))
     factor =
@@ -261,14 +451,14 @@ LogicalResult GemvKernel::reduceAndStore() {
   LogicalResult ok = success();
   for (int64_t base = 0; base < numResults(); base += lanes) {
     Value result = b.add(lane, base);
-    Value quad =
-        b.add(b.mul(tile, kQuadsPerTile), b.rem(result, kQuadsPerTile));
-    Value row = b.add(firstRow, b.div(result, kQuadsPerTile));
+    auto [row, quadInTile] = placeOf(result);
+    Value quad = b.add(b.mul(tile, kQuadsPerTile), quadInTile);
     Value stores = b.less(result, b.index(numResults()));
     if (usedQuads % kQuadsPerTile != 0)
       stores = b.logicalAnd(stores, b.less(quad, b.index(usedQuads)));
     if (numRows % tileRows != 0)
-      stores = b.logicalAnd(stores, b.less(row, b.index(numRows)));
+      stores =
+          b.logicalAnd(stores, b.less(b.add(firstRow, row), b.index(numRows)));
     b.ifThen(stores, [&] { ok = storeResult(result, base / lanes); });
     if (failed(ok))
       return failure();
@@ -290,14 +480,33 @@ LogicalResult GemvKernel::verify() {
     return error() << "takes " << kStep << " of " << layout.paddedColumns
                    << " columns at once, where " << std::max<int64_t>(group, 4)
                    << " belong together";
-  if (isHalf() &&
-      (columnsPerUnit(layout.format) != 8 || tileRows > kMaxGroupSumRows ||
-       codebookOf(layout.format) != Codebook::None))
+  if (isHalf() && (columnsPerUnit(layout.format) != 8 || stagedColumns == 0 ||
+                   codebookOf(layout.format) != Codebook::None))
     return error() << "has f16 arithmetic for " << formatName(layout.format)
-                   << " and tiles of " << tileRows
-                   << " rows; it takes codes of 4 to 6 bits and at most "
-                   << kMaxGroupSumRows << " rows";
+                   << " and " << stagedColumns
+                   << " staged columns; it takes codes of 4 to 6 bits and "
+                      "staged input";
+  int64_t stride = lanes / kQuadsPerTile * kStep;
+  if (stagedColumns != 0 &&
+      (tileRows != 1 || linearsAtOnce != 1 || subgroup != 0 ||
+       (!isStagedOnce() &&
+        (stagedColumns % std::max<int64_t>(stride, 256) != 0 ||
+         !llvm::isPowerOf2_64(static_cast<uint64_t>(stagedColumns))))))
+    return error() << "stages " << stagedColumns << " of "
+                   << layout.paddedColumns << " columns for " << tileRows
+                   << " rows and " << linearsAtOnce
+                   << " linears at once; it stages one row of one linear, all "
+                      "columns or a power of two from 256 and the "
+                   << stride << " that its lanes take at once";
   return success();
+}
+
+/// Those of a pass, whose first linear is `first`.
+void GemvKernel::bindWeights(int64_t first) {
+  for (auto number = static_cast<int64_t>(decoders.size());
+       number < first + linearsAtOnce; ++number)
+    decoders.emplace_back(unit, parts.weights[number], quad, kStep,
+                          decodeOf(context.getConfig()));
 }
 
 LogicalResult GemvKernel::emit() {
@@ -310,28 +519,32 @@ LogicalResult GemvKernel::emit() {
   tile = b.groupId(gpu::Dimension::x);
   firstRow = rowTiles == 1 ? b.index(0)
                            : b.mul(b.groupId(gpu::Dimension::y), tileRows);
-  Value quad = b.add(b.mul(tile, kQuadsPerTile), b.rem(lane, kQuadsPerTile));
-  for (const WeightView &weight : parts.weights)
-    decoders.emplace_back(unit, weight, quad, kStep,
-                          decodeOf(context.getConfig()));
+  quad = b.add(b.mul(tile, kQuadsPerTile), b.rem(lane, kQuadsPerTile));
+  share = b.div(lane, kQuadsPerTile);
+  decoders.reserve(parts.linears.size());
+  bindWeights(0);
   rows.input = &*input;
   for (int64_t row = 0; row < tileRows; ++row)
     rows.rowBases.push_back(input->rowBase(
         b.add(firstRow, row), numRows % tileRows != 0 ? numRows : 0));
 
-  // A workgroup of rows beyond the step's takes no rounds.
-  Value groups =
-      b.select(b.less(firstRow, unit.numRows(parts.resultType())),
-               b.opaqueIndex(decoders.front().numGroups()), b.index(0));
-  bool normalizesFirst = isHalf() && parts.norm;
-  if (normalizesFirst)
-    normalize();
-  runPasses(groups);
+  groups = b.opaqueIndex(decoders.front().numGroups());
+  // A workgroup of rows beyond the step's begins behind the last group; a step
+  // has one row.
+  begin = numRows == 1
+              ? b.index(0)
+              : b.select(b.less(firstRow, unit.numRows(parts.resultType())),
+                         b.index(0), groups);
+  if (stagedColumns != 0)
+    prepareStage();
+  runPasses();
+  if (isHalf())
+    resultFactors.push_back(b.load(waitingFactors, b.index(1)));
   // The input is in the cache by now, and less is alive than before the loop.
-  if (!normalizesFirst)
+  if (!isHalf())
     normalize();
   // The sums of a norm come by barriers, unless one subgroup is all.
-  if (normalizesFirst || !parts.norm || subgroup == lanes)
+  if (isHalf() || !parts.norm || subgroup == lanes)
     b.barrier();
   if (failed(reduceAndStore()))
     return failure();

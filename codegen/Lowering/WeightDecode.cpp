@@ -62,6 +62,8 @@ static PlaneKind elementPlane(WeightFormat format) {
 }
 
 SmallVector<WeightDecoder::Part> WeightDecoder::parts() const {
+  if (decode == CodeDecode::Bytes && isKQuant())
+    return {hasHighPlane() ? Part::Element : Part::Unit};
   SmallVector<Part> parts = {Part::Unit};
   if (hasScale() && layout().format != WeightFormat::Q4_K)
     parts.push_back(Part::Element);
@@ -74,7 +76,30 @@ SmallVector<WeightDecoder::Part> WeightDecoder::parts() const {
 
 Value WeightDecoder::part(const Place &place, Part part) const {
   SmallVector<Part> all = parts();
-  return place[llvm::find(all, part) - all.begin()];
+  const auto *found = llvm::find(all, part);
+  return found == all.end() ? derive(place, part) : place[found - all.begin()];
+}
+
+/// The only part that the place holds is the number of the group among all
+/// groups of all tiles, times the group's units or elements and four, and the
+/// quad in the tile.
+Value WeightDecoder::derive(const Place &place, Part part) const {
+  Value inTile = b.rem(place.front(), kQuadsPerTile),
+        group = b.div(place.front(), hasHighPlane()
+                                         ? kQuadsPerTile
+                                         : unitsPerGroup() * kQuadsPerTile);
+  switch (part) {
+  case Part::Unit:
+    return b.add(b.mul(group, unitsPerGroup() * kQuadsPerTile), inTile);
+  case Part::Super:
+    return b.add(b.mul(b.div(group, groupsPerSuper()), kQuadsPerTile), inTile);
+  case Part::Low:
+    return b.add(b.rem(group, 8), 4);
+  case Part::Pair:
+    return b.add(b.div(b.rem(group, 8), 2), 12);
+  default:
+    return b.toI32(b.mul(b.rem(group, 2), 16));
+  }
 }
 
 /// The number of the element that holds a group's scales.
@@ -175,20 +200,22 @@ void WeightDecoder::loadKScales(const Place &place, Group &data) {
   Value high =
       b.shiftRight(b.load(headerWords, b.add(words, part(place, Part::Pair))),
                    part(place, Part::PairShift));
-  auto sixBits = [&](Value nibbles, Value pairs) {
-    return bytesToF32(joinSixBits(b, nibbles, pairs), false);
-  };
-  Value scales = sixBits(low, high);
-  Value minimums = sixBits(b.shiftRight(low, 16), b.shiftRight(high, 8));
   Value halves = b.load(plane(PlaneKind::Header).memref, b.mul(super, 4));
-  SmallVector<Value> d, dmin;
-  for (int64_t row = 0; row < 4; ++row) {
-    Value pair = b.unpackHalf2(b.extract(halves, row));
-    d.push_back(b.extract(pair, 0));
-    dmin.push_back(b.extract(pair, 1));
+  // Two rows at a time, so that few numbers are alive.
+  SmallVector<Value> scales(4), minimums(4);
+  for (auto [first, bytes] :
+       llvm::enumerate(joinScalesAndMinimums(b, low, high))) {
+    Value numbers = bytesToF32(bytes, false);
+    for (int64_t i = 0; i < 2; ++i) {
+      int64_t row = static_cast<int64_t>(first) + 2 * i;
+      Value pair = b.unpackHalf2(b.extract(halves, row));
+      scales[row] = b.mul(b.extract(pair, 0), b.extract(numbers, i));
+      minimums[row] =
+          b.neg(b.mul(b.extract(pair, 1), b.extract(numbers, 2 + i)));
+    }
   }
-  data.scale = b.mul(b.vector(d), scales);
-  data.minimum = b.neg(b.mul(b.vector(dmin), minimums));
+  data.scale = b.vector(scales);
+  data.minimum = b.vector(minimums);
 }
 
 void WeightDecoder::loadQ6Scales(const Place &place, Group &data) {
@@ -200,10 +227,8 @@ void WeightDecoder::loadQ6Scales(const Place &place, Group &data) {
 }
 
 WeightDecoder::Group WeightDecoder::loadHigh(const Place &place) {
-  bool hasHigh = layout().format == WeightFormat::Q5_K ||
-                 layout().format == WeightFormat::Q6_K;
   Group data;
-  if (hasHigh)
+  if (hasHighPlane())
     data.high =
         b.load(plane(PlaneKind::High).memref, part(place, Part::Element));
   return data;
@@ -343,27 +368,33 @@ Value WeightDecoder::nibbleBytes(const Unit &unit, int64_t half) {
                  b.bitAnd(moved, highBits == 2 ? 0x30303030 : 0x10101010));
 }
 
-/// The words of row `row` of the quad.
-static WeightDecoder::Unit rowOf(KernelBuilder &b,
-                                 const WeightDecoder::Unit &unit, int64_t row) {
-  return {b.extract(unit.words, row),
-          unit.high ? b.extract(unit.high, row) : Value(), unit.highShift};
-}
-
 bool WeightDecoder::takesRows() const {
   return decode == CodeDecode::Bytes && unitColumns() >= 4 && hasScale();
 }
 
-Value WeightDecoder::rowCodes(const Unit &unit, int64_t half, int64_t row) {
-  Unit ofRow = rowOf(b, unit, row);
+Value WeightDecoder::rowBytes(const Unit &unit, int64_t half, int64_t row,
+                              bool inPlace) {
+  Unit ofRow = {b.extract(unit.words, row),
+                unit.high ? b.extract(unit.high, row) : Value(),
+                unit.highShift};
   if (!hasNibbles())
-    return bytesToF32(ofRow.words, true);
-  return bytesToF32(nibbleBytes(ofRow, half), hasCodebook());
+    return ofRow.words;
+  return inPlace && codeFactor(half) != 1 ? b.bitAnd(ofRow.words, 0xf0f0f0f0)
+                                          : nibbleBytes(ofRow, half);
+}
+
+Value WeightDecoder::rowCodes(const Unit &unit, int64_t half, int64_t row,
+                              bool inPlace) {
+  return bytesToF32(rowBytes(unit, half, row, inPlace),
+                    !hasNibbles() || hasCodebook());
 }
 
 // Upper nibbles without high bits stay in place, which saves a shift.
 double WeightDecoder::codeFactor(int64_t half) const {
-  return hasPlainNibbles(layout().format) && half == 1 ? 16 : 1;
+  return decode == CodeDecode::Bytes && hasPlainNibbles(layout().format) &&
+                 half == 1
+             ? 16
+             : 1;
 }
 
 int64_t WeightDecoder::largestCode() const {
@@ -381,14 +412,9 @@ int64_t WeightDecoder::largestCode() const {
 
 std::array<Value, 2> WeightDecoder::rowHalves(const Unit &unit, int64_t half,
                                               int64_t row) {
-  Unit ofRow = rowOf(b, unit, row);
-  Value codes;
-  if (!hasNibbles())
-    codes = b.signedBytesToF16(ofRow.words);
-  else if (codeFactor(half) != 1)
-    codes = b.unsignedBytesToF16(b.bitAnd(ofRow.words, 0xf0f0f0f0));
-  else
-    codes = b.unsignedBytesToF16(nibbleBytes(ofRow, half));
+  Value bytes = rowBytes(unit, half, row, /*inPlace=*/true);
+  Value codes =
+      hasNibbles() ? b.unsignedBytesToF16(bytes) : b.signedBytesToF16(bytes);
   return {b.pair(codes, 0), b.pair(codes, 2)};
 }
 

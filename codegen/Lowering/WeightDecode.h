@@ -44,7 +44,8 @@ public:
     Value high;
   };
   /// Where a group's elements lie in the planes: indices that a loop may carry,
-  /// so that nothing is multiplied in it.
+  /// so that nothing is multiplied in it. Devices that take bytes have few
+  /// registers; there, what takes a few shifts is left out.
   using Place = SmallVector<Value>;
 
   /// Binds the planes and emits the index arithmetic that depends on `quad` (an
@@ -56,6 +57,12 @@ public:
 
   bool hasScale() const { return scaleColumns != 0; }
   bool hasMinimum() const;
+  bool hasHighPlane() const {
+    return layout().format == WeightFormat::Q5_K ||
+           layout().format == WeightFormat::Q6_K;
+  }
+  /// Whether scales are those of 256 columns times those of a group.
+  bool isKQuant() const { return hasHeader() || hasHighPlane(); }
   int64_t columnsPerGroup() const { return groupColumns; }
   int64_t unitColumns() const { return columnsPerUnit(layout().format); }
   int64_t unitsPerGroup() const { return groupColumns / unitColumns(); }
@@ -84,11 +91,13 @@ public:
   /// Whether codes are best taken row by row (rowCodes), else column by column
   /// (columnCodes).
   bool takesRows() const;
-  /// Columns 4 * half … + 3 of row `row` of the quad as vector<4xf32>.
-  Value rowCodes(const Unit &unit, int64_t half, int64_t row);
-  /// The same as two vector<2xf16>, exact, codeFactor(half) times too large.
-  /// For formats with scales and without a codebook.
+  /// Columns 4 * half … + 3 of row `row` of the quad as vector<4xf32>; with
+  /// `inPlace` codeFactor(half) times too large, which saves a shift.
+  Value rowCodes(const Unit &unit, int64_t half, int64_t row, bool inPlace);
+  /// The same, in place, as two vector<2xf16>, exact. For formats with scales
+  /// and without a codebook.
   std::array<Value, 2> rowHalves(const Unit &unit, int64_t half, int64_t row);
+  /// What codes of that half are too large by when they are taken in place.
   double codeFactor(int64_t half) const;
   /// The largest absolute value of a code, with the bias in it.
   int64_t largestCode() const;
@@ -139,6 +148,8 @@ private:
   /// The parts that places of this format hold.
   SmallVector<Part> parts() const;
   Value part(const Place &place, Part part) const;
+  /// A part that the place does not hold, from one that it does.
+  Value derive(const Place &place, Part part) const;
   const BoundPlane &plane(PlaneKind kind) const {
     return planes[static_cast<unsigned>(kind)];
   }
@@ -151,6 +162,8 @@ private:
   SmallVector<Value> exponentNibbles(Value words, int64_t half);
   /// Codes of nibbles and high bits or a codebook, one in each byte.
   Value nibbleBytes(const Unit &unit, int64_t half);
+  /// The codes of one row's columns in the bytes of an i32.
+  Value rowBytes(const Unit &unit, int64_t half, int64_t row, bool inPlace);
 
   KernelUnit &unit;
   KernelBuilder &b;

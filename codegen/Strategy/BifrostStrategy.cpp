@@ -14,10 +14,15 @@ FamilyStrategy getBifrostStrategy(target::DeviceAttr device) {
   // A byte of a word is converted in one instruction.
   if (device.hasFeature("i8_arithmetic"))
     gemv.decode = "bytes";
+  // A load from a buffer is five instructions and takes registers for its
+  // 64-bit address, one from workgroup memory two.
+  gemv.staging = Staging::Always;
   // The sums of two linears, or of more rows, do not fit the 32 registers of
   // full occupancy.
   gemv.linearsInTurn = true;
   gemv.maxRows = 1;
+  // Nor do the scales that two groups share.
+  gemv.maxHighStep = 16;
   strategy.gemm.decode = "bytes";
   strategy.gemm.maxSums = 16;
   strategy.gemm.spareRegisters = 2;

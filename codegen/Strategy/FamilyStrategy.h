@@ -12,15 +12,30 @@
 
 namespace llmc::codegen {
 
+/// When the input of a GEMV of one row is put into workgroup memory first.
+enum class Staging {
+  Never,
+  /// When every number of it is changed before it is used: by a norm's gain, or
+  /// a conversion to half precision.
+  Changed,
+  Always
+};
+
 /// How a family takes linears of few rows.
 struct GemvStrategy {
-  /// Of a lowering config.
+  /// Of a lowering config. The arithmetic is that of codes of 4 to 6 bits and
+  /// staged input; others are computed in f32.
   StringRef arithmetic = "f32", reduction = "workgroup", decode = "convert";
+  Staging staging = Staging::Never;
+  /// The most bytes that are staged at once, a power of two.
+  int64_t stagedBytes = 16384;
   /// The most rows of the input that a tile takes, and that a linear may have:
   /// one of more is taken as a GEMM.
   int64_t maxRows = 8, maxShapeRows = 8;
   /// The most k in the body of the loop, for one row of the input.
   int64_t maxStep = 32;
+  /// Likewise where codes have high bits in another plane.
+  int64_t maxHighStep = 32;
   /// The most invocations of a workgroup.
   int64_t maxLanes = 64;
   /// Whether two linears of one input are computed one after the other, with

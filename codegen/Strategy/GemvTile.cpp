@@ -36,11 +36,79 @@ static int64_t earlyLoadRegisters(const LinearShape &shape,
                   device.registersFullOccupancy);
 }
 
+static bool isHalf(const LinearShape &shape, const GemvStrategy &strategy) {
+  return strategy.arithmetic == "f16" && columnsPerUnit(shape.format) == 8 &&
+         codebookOf(shape.format) == Codebook::None;
+}
+
+int64_t gemvStagedColumns(const LinearShape &shape, const LinearTile &tile,
+                          const DeviceLimits &device,
+                          const GemvStrategy &strategy) {
+  bool isChanged = shape.hasNorm || isHalf(shape, strategy);
+  if (strategy.staging == Staging::Never || tile.rows != 1 ||
+      tile.columns != 4 || (strategy.staging == Staging::Changed && !isChanged))
+    return 0;
+  // Half of the memory is left for the sums.
+  int64_t bytes = powerOfTwoAtMost(
+      std::min(strategy.stagedBytes, device.workgroupMemoryBytes / 2));
+  int64_t most = bytes / (isHalf(shape, strategy) ? 2 : 4);
+  if (int64_t columns = ceilDiv(shape.K, 4) * 4; columns <= most)
+    return columns;
+  bool isWhole = most % (tile.workgroup[0] / kQuadsPerTile * tile.kStep) == 0 &&
+                 most % 256 == 0;
+  return isWhole ? most : 0;
+}
+
+bool takesArithmetic(const LinearShape &shape, const LinearTile &tile,
+                     const DeviceLimits &device, const GemvStrategy &strategy) {
+  return isHalf(shape, strategy) &&
+         gemvStagedColumns(shape, tile, device, strategy) != 0;
+}
+
+int64_t gemvWorkgroupBytes(const LinearShape &shape, const LinearTile &tile,
+                           const DeviceLimits &device,
+                           const GemvStrategy &strategy) {
+  // Linears in turn share the memory of their sums, unless input is staged.
+  constexpr int64_t kBytesPerSum = 4;
+  int64_t staged = gemvStagedColumns(shape, tile, device, strategy),
+          columns = staged ? 4 * shape.numLinears : tile.columns,
+          sums = tile.workgroup[0] * tile.rows * (columns + 1) * kBytesPerSum;
+  if (staged == 0)
+    return sums;
+  // Of each invocation and of the workgroup, what is needed after the loops.
+  constexpr int64_t kWaitingBytes = 16, kFactorBytes = 8;
+  int64_t bytes = isHalf(shape, strategy) ? 2 : 4;
+  return sums + staged * bytes + tile.workgroup[0] * kWaitingBytes +
+         kFactorBytes;
+}
+
+/// One linear and one row, with the input staged: codes are converted as they
+/// are used, scales are loaded when the group's sums are complete, and
+/// K-quants' sums wait in workgroup memory.
+static int64_t stagedRegisters(const LinearShape &shape) {
+  constexpr int64_t kInputs = 4, kCodes = 4, kConverted = 2;
+  int64_t high = highWords(shape.format);
+  bool isNibble = columnsPerUnit(shape.format) == 8,
+       isKQuant = high != 0 || shape.format == WeightFormat::Q4_K;
+  int64_t live = kInputs + kCodes + high + kConverted + kAddressRegisters;
+  if (!isKQuant)
+    live += 4; // the sums
+  if (scaleGroupColumns(shape.format) != 0)
+    live += 4; // those of the group
+  if (isNibble)
+    live += 1; // the sum of the inputs
+  if (hasOffsets(shape.format))
+    live += 4; // constants that unpack their header, words of it
+  return live;
+}
+
 int64_t gemvRegisters(const LinearShape &shape, const LinearTile &tile,
                       const DeviceLimits &device,
                       const GemvStrategy &strategy) {
   if (strategy.loadsEarly)
     return earlyLoadRegisters(shape, tile, device);
+  if (gemvStagedColumns(shape, tile, device, strategy) != 0)
+    return stagedRegisters(shape);
   int64_t linears = tile.columns / 4;
   int64_t sums = tile.accumulators;
   if (tile.rows <= kMaxGroupSumRows && scaleGroupColumns(shape.format) != 0)
@@ -52,11 +120,6 @@ int64_t gemvRegisters(const LinearShape &shape, const LinearTile &tile,
       linears * 4 *
       ((scaleGroupColumns(shape.format) != 0) + hasOffsets(shape.format));
   return sums + weights + scales + 4 + kAddressRegisters;
-}
-
-int64_t gemvWorkgroupBytes(const LinearTile &tile) {
-  constexpr int64_t kBytesPerSum = 4;
-  return tile.workgroup[0] * tile.rows * (tile.columns + 1) * kBytesPerSum;
 }
 
 /// k of one share: one or two groups of scales, at most `limit` unless a group
@@ -87,8 +150,9 @@ std::optional<LinearTile> selectGemv(const LinearShape &shape,
     int64_t linearsAtOnce = sideBySide ? shape.numLinears : 1;
     // As many k for few rows that loads are in flight; less for many, so that
     // the body stays short.
-    int64_t limit = std::min(
-        {strategy.maxStep, 2 * strategy.maxStep / rows, device.maxUnroll});
+    int64_t step = highWords(shape.format) != 0 ? strategy.maxHighStep
+                                                : strategy.maxStep,
+            limit = std::min({step, 2 * step / rows, device.maxUnroll});
     LinearTile tile{
         true, {1, 1, 1}, rows, 4 * linearsAtOnce, selectShare(shape, limit),
         0,    0};
@@ -101,7 +165,8 @@ std::optional<LinearTile> selectGemv(const LinearShape &shape,
     tile.accumulators = rows * tile.columns;
     tile.registers = gemvRegisters(shape, tile, device, strategy);
     bool fits = tile.registers <= device.registersMax &&
-                gemvWorkgroupBytes(tile) <= device.workgroupMemoryBytes;
+                gemvWorkgroupBytes(shape, tile, device, strategy) <=
+                    device.workgroupMemoryBytes;
     if (!best || fits)
       best = tile;
   }

@@ -24,10 +24,11 @@ int64_t invocationsOf(const LinearTile &tile) {
   return tile.workgroup[0] * tile.workgroup[1] * tile.workgroup[2];
 }
 
-/// Workgroup memory: sums of lanes that share k meet there; a GEMM's of all
-/// linears but the last wait there.
-int64_t workgroupBytes(const LinearShape &shape, const LinearTile &tile) {
-  return tile.isGemv ? gemvWorkgroupBytes(tile)
+/// A GEMM's sums of all linears but the last wait in workgroup memory.
+int64_t workgroupBytes(const LinearProblem &problem, const LinearTile &tile) {
+  const LinearShape &shape = problem.shape;
+  return tile.isGemv ? gemvWorkgroupBytes(shape, tile, problem.limits,
+                                          problem.strategy.gemv)
                      : invocationsOf(tile) * 4 * tile.rows * tile.columns *
                            (shape.numLinears - 1);
 }
@@ -95,8 +96,8 @@ std::string checkLinearTile(const LinearProblem &problem,
   if (invocationsOf(tile) > limits.maxInvocations)
     return say("workgroup's number of invocations", invocationsOf(tile),
                "are " + std::to_string(limits.maxInvocations));
-  if (workgroupBytes(shape, tile) > limits.workgroupMemoryBytes)
-    return say("workgroup memory", workgroupBytes(shape, tile),
+  if (workgroupBytes(problem, tile) > limits.workgroupMemoryBytes)
+    return say("workgroup memory", workgroupBytes(problem, tile),
                "are " + std::to_string(limits.workgroupMemoryBytes) + " bytes");
   if (tile.registers > limits.registersMax)
     return say("estimate of registers", tile.registers,

@@ -54,9 +54,19 @@ int64_t gemvRegisters(const LinearShape &shape, const LinearTile &tile,
 int64_t gemmRegisters(const LinearShape &shape, const LinearTile &tile,
                       const DeviceLimits &device, const GemmStrategy &strategy);
 
-/// Workgroup memory of a GEMV: the sums of the linears that are computed side
-/// by side, and of squares for a norm.
-int64_t gemvWorkgroupBytes(const LinearTile &tile);
+/// The columns of the input that a GEMV with that tile stages at once
+/// (GemvStage.h); 0 when the loop reads them from the buffer.
+int64_t gemvStagedColumns(const LinearShape &shape, const LinearTile &tile,
+                          const DeviceLimits &device,
+                          const GemvStrategy &strategy);
+/// Whether it computes in the strategy's arithmetic, else in f32.
+bool takesArithmetic(const LinearShape &shape, const LinearTile &tile,
+                     const DeviceLimits &device, const GemvStrategy &strategy);
+/// Bytes of workgroup memory of a GEMV: staged input, and sums of lanes that
+/// share k, which meet there.
+int64_t gemvWorkgroupBytes(const LinearShape &shape, const LinearTile &tile,
+                           const DeviceLimits &device,
+                           const GemvStrategy &strategy);
 
 /// The best tile of the kernel, or nothing when none fits the device's limits.
 std::optional<LinearTile> selectGemv(const LinearShape &shape,

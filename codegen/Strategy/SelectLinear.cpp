@@ -52,20 +52,19 @@ graph::LoweringConfigAttr toConfig(const LinearTile &tile,
                                    MLIRContext *context) {
   const FamilyStrategy &strategy = problem.strategy;
   const GemvStrategy &gemv = strategy.gemv;
-  // Sums in half precision are sums of codes. Only a norm bounds its input
-  // whatever the model; and those of 8 bits would need inputs so small that f16
-  // has few bits left for them.
-  bool fitsHalf = problem.shape.hasNorm &&
-                  columnsPerUnit(problem.shape.format) == 8 &&
-                  codebookOf(problem.shape.format) == Codebook::None &&
-                  tile.rows <= kMaxGroupSumRows;
-  StringRef arithmetic = fitsHalf ? gemv.arithmetic : "f32";
   SmallVector<int64_t> sizes = {tile.rows, tile.columns, tile.kStep};
-  if (tile.isGemv)
+  if (tile.isGemv) {
+    const LinearShape &shape = problem.shape;
+    if (int64_t staged = gemvStagedColumns(shape, tile, problem.limits, gemv))
+      sizes.push_back(staged);
+    StringRef arithmetic = takesArithmetic(shape, tile, problem.limits, gemv)
+                               ? gemv.arithmetic
+                               : "f32";
     return graph::LoweringConfigAttr::get(
         context, StringAttr::get(context, "gemv"), tile.workgroup, sizes,
         /*splits=*/1, tile.accumulators, tile.registers, arithmetic,
         gemv.reduction, gemv.decode);
+  }
   return graph::LoweringConfigAttr::get(
       context, StringAttr::get(context, "gemm"), tile.workgroup, sizes,
       /*splits=*/1, tile.accumulators, tile.registers,

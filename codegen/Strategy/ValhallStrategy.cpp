@@ -15,14 +15,19 @@ FamilyStrategy getValhallStrategy(target::DeviceAttr device) {
   // A byte of a word is converted in one instruction.
   if (device.hasFeature("i8_arithmetic"))
     gemv.decode = "bytes";
-  // Two columns a multiply-add: GemvGroup says for which inputs that is in
-  // range, docs/codegen.md what it costs in precision.
+  // Two columns a multiply-add: GemvGroup says how the input is kept in range,
+  // docs/codegen.md what it costs in precision.
   if (device.hasFeature("i8_arithmetic") && device.hasFeature("f16_arithmetic"))
     gemv.arithmetic = "f16";
+  // A load from workgroup memory is two instructions more than one from a
+  // buffer.
+  gemv.staging = Staging::Changed;
   // The sums of two linears, or of more rows, do not fit the 32 registers of
   // full occupancy.
   gemv.linearsInTurn = true;
   gemv.maxRows = 1;
+  // Nor do the scales that two groups share.
+  gemv.maxHighStep = 16;
   strategy.gemm.decode = "bytes";
   strategy.gemm.maxSums = 16;
   strategy.gemm.spareRegisters = 2;

@@ -255,9 +255,75 @@ module attributes {target.device = #device} {
   graph.weight @w : tensor<64x64x!graph.encoded<q8_0>> from [#graph.source<file = 0, offset = 0, rows = 64>]
   func.func @half_of_eight_bits(%x: tensor<?x64xf32> {graph.name = "x"}) -> (tensor<?x64xf32> {graph.name = "y"}) {
     %w = graph.load_weight @w : tensor<64x64x!graph.encoded<q8_0>>
-    // expected-error @+1 {{of kind gemv has f16 arithmetic for q8_0 and tiles of 1 rows; it takes codes of 4 to 6 bits and at most 2 rows}}
+    // expected-error @+1 {{of kind gemv has f16 arithmetic for q8_0 and 64 staged columns; it takes codes of 4 to 6 bits and staged input}}
     %y = graph.region (%a = %x : tensor<?x64xf32>, %b = %w : tensor<64x64x!graph.encoded<q8_0>>) -> (tensor<?x64xf32>)
+        attributes {lowering_config = #graph.lowering_config<"gemv", workgroup = [16, 1, 1], tile = [1, 4, 32, 64], arithmetic = f16>} {
+      %0 = graph.quantized_linear %a, %b : tensor<?x64xf32>, tensor<64x64x!graph.encoded<q8_0>> -> tensor<?x64xf32>
+      graph.yield %0 : tensor<?x64xf32>
+    }
+    return %y : tensor<?x64xf32>
+  }
+}
+
+// -----
+
+#device = #target.device<name = "test", family = generic, subgroup_size = 16, max_invocations = 256,
+  max_workgroup_size = [256, 256, 64], max_workgroup_count = [65535, 65535, 65535], workgroup_memory_bytes = 16384,
+  workgroup_memory_on_chip = true, registers_full_occupancy = 64, registers_max = 128, compute_units = 4,
+  buffer_alignment = 16, max_buffer_range = 134217728, max_allocation = 134217728, max_push_constant_bytes = 128,
+  spirv_minor = 3, vulkan_minor = 1, max_unroll = 32, row_buckets = [1, 8, 32], kv_type = "f32", features = [],
+  quirks = []>
+module attributes {target.device = #device} {
+  graph.weight @w : tensor<64x64x!graph.encoded<q4_0>> from [#graph.source<file = 0, offset = 0, rows = 64>]
+  func.func @half_of_a_buffer(%x: tensor<?x64xf32> {graph.name = "x"}) -> (tensor<?x64xf32> {graph.name = "y"}) {
+    %w = graph.load_weight @w : tensor<64x64x!graph.encoded<q4_0>>
+    // expected-error @+1 {{of kind gemv has f16 arithmetic for q4_0 and 0 staged columns; it takes codes of 4 to 6 bits and staged input}}
+    %y = graph.region (%a = %x : tensor<?x64xf32>, %b = %w : tensor<64x64x!graph.encoded<q4_0>>) -> (tensor<?x64xf32>)
         attributes {lowering_config = #graph.lowering_config<"gemv", workgroup = [16, 1, 1], tile = [1, 4, 32], arithmetic = f16>} {
+      %0 = graph.quantized_linear %a, %b : tensor<?x64xf32>, tensor<64x64x!graph.encoded<q4_0>> -> tensor<?x64xf32>
+      graph.yield %0 : tensor<?x64xf32>
+    }
+    return %y : tensor<?x64xf32>
+  }
+}
+
+// -----
+
+#device = #target.device<name = "test", family = generic, subgroup_size = 16, max_invocations = 256,
+  max_workgroup_size = [256, 256, 64], max_workgroup_count = [65535, 65535, 65535], workgroup_memory_bytes = 16384,
+  workgroup_memory_on_chip = true, registers_full_occupancy = 64, registers_max = 128, compute_units = 4,
+  buffer_alignment = 16, max_buffer_range = 134217728, max_allocation = 134217728, max_push_constant_bytes = 128,
+  spirv_minor = 3, vulkan_minor = 1, max_unroll = 32, row_buckets = [1, 8, 32], kv_type = "f32", features = [],
+  quirks = []>
+module attributes {target.device = #device} {
+  graph.weight @w : tensor<64x64x!graph.encoded<q8_0>> from [#graph.source<file = 0, offset = 0, rows = 64>]
+  func.func @stages_rows(%x: tensor<?x64xf32> {graph.name = "x"}) -> (tensor<?x64xf32> {graph.name = "y"}) {
+    %w = graph.load_weight @w : tensor<64x64x!graph.encoded<q8_0>>
+    // expected-error @+1 {{of kind gemv stages 64 of 64 columns for 2 rows and 1 linears at once; it stages one row of one linear, all columns or a power of two from 256 and the 128 that its lanes take at once}}
+    %y = graph.region (%a = %x : tensor<?x64xf32>, %b = %w : tensor<64x64x!graph.encoded<q8_0>>) -> (tensor<?x64xf32>)
+        attributes {lowering_config = #graph.lowering_config<"gemv", workgroup = [16, 1, 1], tile = [2, 4, 32, 64]>} {
+      %0 = graph.quantized_linear %a, %b : tensor<?x64xf32>, tensor<64x64x!graph.encoded<q8_0>> -> tensor<?x64xf32>
+      graph.yield %0 : tensor<?x64xf32>
+    }
+    return %y : tensor<?x64xf32>
+  }
+}
+
+// -----
+
+#device = #target.device<name = "test", family = generic, subgroup_size = 16, max_invocations = 256,
+  max_workgroup_size = [256, 256, 64], max_workgroup_count = [65535, 65535, 65535], workgroup_memory_bytes = 16384,
+  workgroup_memory_on_chip = true, registers_full_occupancy = 64, registers_max = 128, compute_units = 4,
+  buffer_alignment = 16, max_buffer_range = 134217728, max_allocation = 134217728, max_push_constant_bytes = 128,
+  spirv_minor = 3, vulkan_minor = 1, max_unroll = 32, row_buckets = [1, 8, 32], kv_type = "f32", features = [],
+  quirks = []>
+module attributes {target.device = #device} {
+  graph.weight @w : tensor<64x64x!graph.encoded<q8_0>> from [#graph.source<file = 0, offset = 0, rows = 64>]
+  func.func @stages_too_little(%x: tensor<?x64xf32> {graph.name = "x"}) -> (tensor<?x64xf32> {graph.name = "y"}) {
+    %w = graph.load_weight @w : tensor<64x64x!graph.encoded<q8_0>>
+    // expected-error @+1 {{of kind gemv stages 32 of 64 columns for 1 rows and 1 linears at once; it stages one row of one linear, all columns or a power of two from 256 and the 128 that its lanes take at once}}
+    %y = graph.region (%a = %x : tensor<?x64xf32>, %b = %w : tensor<64x64x!graph.encoded<q8_0>>) -> (tensor<?x64xf32>)
+        attributes {lowering_config = #graph.lowering_config<"gemv", workgroup = [16, 1, 1], tile = [1, 4, 32, 32]>} {
       %0 = graph.quantized_linear %a, %b : tensor<?x64xf32>, tensor<64x64x!graph.encoded<q8_0>> -> tensor<?x64xf32>
       graph.yield %0 : tensor<?x64xf32>
     }

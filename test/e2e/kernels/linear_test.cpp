@@ -128,8 +128,10 @@ std::string tiledText(std::string text, const codegen::LinearTile &tile,
 
 class LinearTest : public KernelTest {
 protected:
+  /// The input's numbers are up to `size`.
   void checkLinear(const TestWeight &weight, int maxRows, int rows,
-                   double tolerance, const std::string &target = "lavapipe") {
+                   double tolerance, const std::string &target = "lavapipe",
+                   float size = 1) {
     SCOPED_TRACE(target + " " + weight.encoding + " " +
                  std::to_string(weight.rows) + "x" +
                  std::to_string(weight.columns) + " rows " +
@@ -140,6 +142,8 @@ protected:
     ASSERT_TRUE(runner);
     writeWeight(*runner, "w", weight);
     std::vector<float> x = Numbers(7).take(size_t(rows) * weight.columns);
+    for (float &number : x)
+      number *= size;
     runner->write("x", padRows(x, weight.columns));
     runner->run("f", 0, rows);
     expectClose(unpadRows(runner->read<float>("y"), rows, weight.rows),
@@ -393,6 +397,27 @@ TEST_P(EncodedLinearTest, gemvOfOtherTargets) {
     for (int rows : {1, 5})
       checkLinear(makeRandomWeight(encoding, 36, 512, 1), rows, rows,
                   toleranceOf(target, encoding), target);
+}
+
+/// More columns than are staged at once, and a last stage that is not full; of
+/// the bucket's rows, the step has fewer.
+TEST_F(LinearTest, inputsThatAreStagedInParts) {
+  for (const char *encoding : {"f16", "q8_0", "q4_0", "q4_k", "q6_k"})
+    for (int rows : {1, 2}) {
+      checkLinear(makeRandomWeight(encoding, 20, 2048 + 256, 15), 2 * rows - 1,
+                  rows, toleranceOf("mali-g76", encoding), "mali-g76");
+      checkLinear(makeRandomWeight(encoding, 20, 2 * 4096 + 256, 16),
+                  2 * rows - 1, rows, toleranceOf("mali-g610", encoding),
+                  "mali-g610");
+    }
+}
+
+/// In half precision the input is brought into range, whatever it is.
+TEST_F(LinearTest, inputsOfAnySizeInHalfPrecision) {
+  for (const char *encoding : {"q4_0", "q4_k", "q5_k", "q6_k"})
+    for (float size : {0.0F, 1e-30F, 1e-5F, 7e4F, 1e30F})
+      checkLinear(makeRandomWeight(encoding, 20, 512, 17), 1, 1, kHalfTolerance,
+                  "mali-g610", size);
 }
 
 TEST_F(GateTest, gateAndUpWithNormOfOtherTargets) {

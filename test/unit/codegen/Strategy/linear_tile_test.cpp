@@ -129,6 +129,60 @@ TEST(LinearTile, reductionFitsWorkgroupMemory) {
   EXPECT_LE(tile->workgroup[0] * tile->rows * (16 * 2 + 4), 4096);
 }
 
+/// A row of the input is staged whole, or else as much as the strategy and half
+/// of the workgroup memory allow.
+TEST(LinearTile, inputsAreStaged) {
+  FamilyStrategy strategy;
+  GemvStrategy &gemv = strategy.gemv;
+  gemv.maxRows = 1;
+  gemv.linearsInTurn = true;
+  DeviceLimits limits = device(32, 64);
+  auto staged = [&](LinearShape linear) {
+    LinearTile tile = *selectLinearTile(linear, limits, strategy);
+    EXPECT_LE(gemvWorkgroupBytes(linear, tile, limits, gemv),
+              limits.workgroupMemoryBytes);
+    return gemvStagedColumns(linear, tile, limits, gemv);
+  };
+  LinearShape plain = shape(WeightFormat::Q4_0, 1, 2), normed = plain,
+              wide = plain;
+  normed.hasNorm = true;
+  wide.K = 5632;
+  EXPECT_EQ(staged(normed), 0);
+  gemv.staging = Staging::Changed;
+  EXPECT_EQ(staged(plain), 0);
+  EXPECT_EQ(staged(normed), 2048);
+  gemv.arithmetic = "f16";
+  EXPECT_EQ(staged(plain), 2048);
+  EXPECT_EQ(staged(shape(WeightFormat::Q8_0, 1)), 0);
+  EXPECT_EQ(staged(wide), 5632);
+  gemv.staging = Staging::Always;
+  gemv.arithmetic = "f32";
+  EXPECT_EQ(staged(shape(WeightFormat::Q8_0, 1)), 2048);
+  EXPECT_EQ(staged(wide), 4096);
+  limits.workgroupMemoryBytes = 16384;
+  EXPECT_EQ(staged(wide), 2048);
+  gemv.maxRows = 8;
+  EXPECT_EQ(staged(shape(WeightFormat::Q8_0, 8)), 0);
+}
+
+/// Half precision takes codes of 4 to 6 bits and staged input.
+TEST(LinearTile, halfPrecisionTakesStagedNibbles) {
+  FamilyStrategy strategy;
+  strategy.gemv.arithmetic = "f16";
+  DeviceLimits limits = device(32, 64);
+  auto takes = [&](WeightFormat format) {
+    LinearShape linear = shape(format, 1);
+    return takesArithmetic(linear, *selectLinearTile(linear, limits, strategy),
+                           limits, strategy.gemv);
+  };
+  EXPECT_FALSE(takes(WeightFormat::Q4_0));
+  strategy.gemv.staging = Staging::Changed;
+  EXPECT_TRUE(takes(WeightFormat::Q4_0));
+  EXPECT_TRUE(takes(WeightFormat::Q6_K));
+  EXPECT_FALSE(takes(WeightFormat::Q8_0));
+  EXPECT_FALSE(takes(WeightFormat::F16));
+}
+
 TEST(LinearTile, tooFewInvocations) {
   DeviceLimits limits = device(64, 192);
   limits.maxInvocations = 8;
