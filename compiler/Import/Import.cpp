@@ -9,6 +9,7 @@
 #include "compiler/Import/GGUF/GgufDecoder.h"
 #include "compiler/Import/GGUF/GgufEncoder.h"
 #include "compiler/Import/HuggingFace/HfDecoder.h"
+#include "compiler/Import/HuggingFace/HfEncoder.h"
 #include "compiler/Import/ONNX/OnnxImporter.h"
 #include "dialects/Graph/Graph.h"
 #include "mlir/IR/Verifier.h"
@@ -44,6 +45,12 @@ importFolder(MLIRContext &context, StringRef path,
   auto folder = huggingface::ModelFolder::open(path);
   if (!folder)
     return folder.takeError();
+  if (huggingface::isEncoder(*folder)) {
+    auto encoder = huggingface::readEncoder(*folder, options);
+    if (!encoder)
+      return encoder.takeError();
+    return buildEncoder(context, *encoder);
+  }
   auto model = huggingface::readDecoder(*folder, options);
   if (!model)
     return model.takeError();

@@ -2,15 +2,17 @@
 //
 // Fields, tensor names and conventions of decoders in Hugging Face directories,
 // as the model definitions of the transformers library have them. What types
-// differ in is in the table kTypes.
+// differ in is in DecoderTypes.cpp.
 
 #include "compiler/Import/HuggingFace/HfDecoder.h"
 
 #include "compiler/Import/HuggingFace/ConfigReader.h"
+#include "compiler/Import/HuggingFace/DecoderTypes.h"
 #include "compiler/Import/HuggingFace/Json.h"
 #include "compiler/Import/HuggingFace/RotaryConfig.h"
 #include "compiler/Import/HuggingFace/TensorReader.h"
 
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 
 #include <cmath>
@@ -25,50 +27,8 @@ using importer::Linear;
 using importer::Weight;
 
 constexpr int64_t kMaxLayers = 1024;
-
-/// Whether linears have a bias.
-enum class Bias { No, Yes, AsConfigSays };
-
-/// What is particular to a model type, and the values of absent fields.
-struct ModelType {
-  StringRef name;
-  /// As GGUF files call it.
-  StringRef architecture;
-  /// Of q, k and v; output and feed-forward parts have one only where
-  /// `attention_bias` and `mlp_bias` say so.
-  Bias queryKeyValueBias;
-  bool mayHaveFeedForwardBias;
-  bool hasQueryKeyNorm;
-  /// 0: hidden size / heads.
-  int64_t defaultHeadDim;
-  bool defaultTied;
-  float defaultRotaryBase = 10000.0f;
-  /// What follows is gemma's: sqrt(hidden size) scales the embeddings, gains
-  /// are 1 + w, GELU gates, and the parts are normed before they are added.
-  bool isGemma = false;
-  /// Every layer but the last of so many sees a window of keys only.
-  int64_t windowPattern = 1;
-  bool hasSoftCaps = false;
-  bool hasLocalRotary = false;
-};
-
-constexpr ModelType kTypes[] = {
-    {"llama", "llama", Bias::AsConfigSays, /*mayHaveFeedForwardBias=*/true,
-     /*hasQueryKeyNorm=*/false, /*defaultHeadDim=*/0, /*defaultTied=*/false},
-    {"qwen2", "qwen2", Bias::Yes, /*mayHaveFeedForwardBias=*/false,
-     /*hasQueryKeyNorm=*/false, /*defaultHeadDim=*/0, /*defaultTied=*/false},
-    {"qwen3", "qwen3", Bias::AsConfigSays, /*mayHaveFeedForwardBias=*/false,
-     /*hasQueryKeyNorm=*/true, /*defaultHeadDim=*/128, /*defaultTied=*/false},
-    {"gemma2", "gemma2", Bias::AsConfigSays, /*mayHaveFeedForwardBias=*/false,
-     /*hasQueryKeyNorm=*/false, /*defaultHeadDim=*/256, /*defaultTied=*/true,
-     /*defaultRotaryBase=*/10000.0f, /*isGemma=*/true, /*windowPattern=*/2,
-     /*hasSoftCaps=*/true},
-    {"gemma3_text", "gemma3", Bias::AsConfigSays,
-     /*mayHaveFeedForwardBias=*/false, /*hasQueryKeyNorm=*/true,
-     /*defaultHeadDim=*/256, /*defaultTied=*/true,
-     /*defaultRotaryBase=*/1000000.0f, /*isGemma=*/true, /*windowPattern=*/6,
-     /*hasSoftCaps=*/false, /*hasLocalRotary=*/true},
-};
+/// Of a convolution: more would take more registers than devices have.
+constexpr int64_t kMaxTaps = 9;
 
 /// Fills in a DecoderModel from a folder. Every method adds one part of it.
 class DecoderReader {
@@ -84,6 +44,7 @@ private:
   // Configuration.
   llvm::Error readType();
   llvm::Error readSizes();
+  llvm::Error readFeedForwardSize();
   llvm::Error readHeads();
   llvm::Error readContextLength();
   llvm::Error readActivation();
@@ -92,6 +53,7 @@ private:
                         importer::Rotary &rotary);
   llvm::Error readGemma();
   llvm::Error readWindows();
+  llvm::Error readConvolutions();
   std::vector<std::string> layerTypesOfPattern(int64_t pattern) const;
   llvm::Error readBiases();
   llvm::Error readQuantization();
@@ -104,6 +66,9 @@ private:
   llvm::Error readLayer(size_t index, DecoderLayer &layer);
   llvm::Error readAttention(const std::string &prefix,
                             const std::string &symbol, DecoderLayer &layer);
+  llvm::Error readShortConv(const std::string &prefix,
+                            const std::string &symbol,
+                            importer::ShortConv &conv);
   llvm::Error readFeedForward(const std::string &prefix,
                               const std::string &symbol, DecoderLayer &layer);
   llvm::Error readNorms(const std::string &prefix, const std::string &symbol,
@@ -113,9 +78,11 @@ private:
   const importer::ImportOptions &options;
   ConfigReader config;
   TensorReader tensors;
-  const ModelType *type = nullptr;
+  const DecoderType *type = nullptr;
   bool hasQueryKeyValueBias = false, hasOutputBias = false;
   bool hasFeedForwardBias = false;
+  /// Of a convolution.
+  int64_t numTaps = 0;
   DecoderModel model;
 };
 
@@ -127,15 +94,10 @@ llvm::Error DecoderReader::readType() {
   std::string name;
   if (llvm::Error error = config.readText("model_type", name))
     return error;
-  for (const ModelType &candidate : kTypes)
-    if (candidate.name == name)
-      type = &candidate;
-  if (!type) {
-    std::string supported;
-    for (const ModelType &candidate : kTypes)
-      supported += (supported.empty() ? "" : ", ") + candidate.name.str();
-    return config.refuse("model_type", "are " + supported);
-  }
+  type = findDecoderType(name);
+  if (!type)
+    return config.refuse("model_type",
+                         "are " + supportedDecoderTypes() + ", bert, mpnet");
   model.files = folder.filePaths();
   model.architecture = type->architecture.str();
   model.name = llvm::sys::path::filename(folder.path().rtrim('/')).str();
@@ -150,12 +112,45 @@ llvm::Error DecoderReader::readSizes() {
   model.layers.resize(numLayers);
   if (llvm::Error error = config.readSize("hidden_size", model.hiddenSize))
     return error;
-  if (llvm::Error error =
-          config.readSize("intermediate_size", model.feedForwardSize))
+  if (llvm::Error error = readFeedForwardSize())
     return error;
   if (llvm::Error error = config.readSize("vocab_size", model.vocabularySize))
     return error;
-  return config.readReal("rms_norm_eps", model.normEpsilon, 1e-6f);
+  return type->isLfm2
+             ? config.readReal("norm_eps", model.normEpsilon, 1e-5f)
+             : config.readReal("rms_norm_eps", model.normEpsilon, 1e-6f);
+}
+
+/// lfm2's files say the size before it is made two thirds and whole blocks.
+llvm::Error DecoderReader::readFeedForwardSize() {
+  int64_t &size = model.feedForwardSize;
+  if (llvm::Error error = config.readSize(
+          type->isLfm2 && config.has("block_ff_dim") ? "block_ff_dim"
+                                                     : "intermediate_size",
+          size))
+    return error;
+  bool isAdjusted;
+  if (llvm::Error error = config.readFlag("block_auto_adjust_ff_dim",
+                                          isAdjusted, /*absent=*/type->isLfm2))
+    return error;
+  if (!isAdjusted)
+    return llvm::Error::success();
+  float multiplier;
+  int64_t multiple;
+  if (llvm::Error error =
+          config.readReal("block_ffn_dim_multiplier", multiplier, 1.0f))
+    return error;
+  if (llvm::Error error = config.readSize("block_multiple_of", multiple, 256))
+    return error;
+  double scaled =
+      static_cast<double>(multiplier) * static_cast<double>(2 * size / 3);
+  if (!(scaled >= 1) || scaled > static_cast<double>(ConfigReader::kMaxSize))
+    return config.refuse("block_ffn_dim_multiplier",
+                         "are numbers that give a size from 1 to " +
+                             Twine(ConfigReader::kMaxSize));
+  size = static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(scaled),
+                                            static_cast<uint64_t>(multiple)));
+  return llvm::Error::success();
 }
 
 llvm::Error DecoderReader::readHeads() {
@@ -324,13 +319,33 @@ llvm::Error DecoderReader::readWindows() {
   for (auto [layerType, layer] : llvm::zip_equal(types, model.layers)) {
     if (layerType == "full_attention")
       continue;
-    if (layerType != "sliding_attention")
+    if (layerType == "conv" && type->isLfm2) {
+      layer.conv.emplace();
+      continue;
+    }
+    if (layerType != "sliding_attention" || type->isLfm2)
       return config.refuse("layer_types",
-                           "are full_attention and sliding_attention");
+                           type->isLfm2
+                               ? "are full_attention and conv"
+                               : "are full_attention and sliding_attention");
     if (llvm::Error error = config.readSize("sliding_window", layer.window))
       return error;
   }
   return llvm::Error::success();
+}
+
+llvm::Error DecoderReader::readConvolutions() {
+  if (!type->isLfm2)
+    return llvm::Error::success();
+  bool hasBias;
+  if (llvm::Error error = config.readFlag("conv_bias", hasBias, false))
+    return error;
+  if (hasBias)
+    return config.refuse("conv_bias", "is false");
+  if (!config.has("layer_types"))
+    return config.refuse("layer_types",
+                         "are arrays of full_attention and conv");
+  return config.readSize("conv_L_cache", numTaps, 3, kMaxTaps);
 }
 
 llvm::Error DecoderReader::readBiases() {
@@ -384,18 +399,38 @@ llvm::Error DecoderReader::readAttention(const std::string &prefix,
   if (llvm::Error error = tensors.readLinear(self + "v_proj", symbol + "attn_v",
                                              keys, hidden, bias, layer.value))
     return error;
-  if (llvm::Error error =
-          tensors.readLinear(self + "o_proj", symbol + "attn_output", hidden,
-                             queries, hasOutputBias, layer.output))
+  if (llvm::Error error = tensors.readLinear(
+          prefix + type->names().output, symbol + "attn_output", hidden,
+          queries, hasOutputBias, layer.output))
     return error;
   if (!type->hasQueryKeyNorm)
     return llvm::Error::success();
-  if (llvm::Error error =
-          readGain(self + "q_norm.weight", symbol + "attn_q_norm.weight", dim,
-                   layer.queryNorm.emplace()))
+  if (llvm::Error error = readGain(prefix + type->names().queryNorm + ".weight",
+                                   symbol + "attn_q_norm.weight", dim,
+                                   layer.queryNorm.emplace()))
     return error;
-  return readGain(self + "k_norm.weight", symbol + "attn_k_norm.weight", dim,
-                  layer.keyNorm.emplace());
+  return readGain(prefix + type->names().keyNorm + ".weight",
+                  symbol + "attn_k_norm.weight", dim, layer.keyNorm.emplace());
+}
+
+/// A channel's taps are a row of the file's tensor; the model has them as one
+/// vector.
+llvm::Error DecoderReader::readShortConv(const std::string &prefix,
+                                         const std::string &symbol,
+                                         importer::ShortConv &conv) {
+  int64_t hidden = model.hiddenSize;
+  if (llvm::Error error = tensors.readLinear(
+          prefix + "conv.in_proj", symbol + "shortconv.in_proj", 3 * hidden,
+          hidden, /*hasBias=*/false, conv.in))
+    return error;
+  if (llvm::Error error = tensors.readWeight(prefix + "conv.conv.weight",
+                                             symbol + "shortconv.conv.weight",
+                                             {hidden, 1, numTaps}, conv.taps))
+    return error;
+  conv.taps.shape = {hidden * numTaps};
+  return tensors.readLinear(prefix + "conv.out_proj",
+                            symbol + "shortconv.out_proj", hidden, hidden,
+                            /*hasBias=*/false, conv.out);
 }
 
 llvm::Error DecoderReader::readFeedForward(const std::string &prefix,
@@ -404,14 +439,14 @@ llvm::Error DecoderReader::readFeedForward(const std::string &prefix,
   int64_t hidden = model.hiddenSize, inner = model.feedForwardSize;
   bool bias = hasFeedForwardBias;
   if (llvm::Error error =
-          tensors.readLinear(prefix + "mlp.gate_proj", symbol + "ffn_gate",
+          tensors.readLinear(prefix + type->names().gate, symbol + "ffn_gate",
                              inner, hidden, bias, layer.gate))
     return error;
   if (llvm::Error error =
-          tensors.readLinear(prefix + "mlp.up_proj", symbol + "ffn_up", inner,
-                             hidden, bias, layer.up))
+          tensors.readLinear(prefix + type->names().up, symbol + "ffn_up",
+                             inner, hidden, bias, layer.up))
     return error;
-  return tensors.readLinear(prefix + "mlp.down_proj", symbol + "ffn_down",
+  return tensors.readLinear(prefix + type->names().down, symbol + "ffn_down",
                             hidden, inner, bias, layer.down);
 }
 
@@ -422,11 +457,11 @@ llvm::Error DecoderReader::readNorms(const std::string &prefix,
                                      DecoderLayer &layer) {
   int64_t hidden = model.hiddenSize;
   if (llvm::Error error =
-          readGain(prefix + "input_layernorm.weight",
+          readGain(prefix + type->names().attentionNorm + ".weight",
                    symbol + "attn_norm.weight", hidden, layer.attentionNorm))
     return error;
   if (!type->isGemma)
-    return readGain(prefix + "post_attention_layernorm.weight",
+    return readGain(prefix + type->names().feedForwardNorm + ".weight",
                     symbol + "ffn_norm.weight", hidden, layer.feedForwardNorm);
   if (llvm::Error error = readGain(prefix + "post_attention_layernorm.weight",
                                    symbol + "post_attention_norm.weight",
@@ -446,7 +481,9 @@ llvm::Error DecoderReader::readLayer(size_t index, DecoderLayer &layer) {
   std::string symbol = "blk." + std::to_string(index) + ".";
   if (llvm::Error error = readNorms(prefix, symbol, layer))
     return error;
-  if (llvm::Error error = readAttention(prefix, symbol, layer))
+  if (llvm::Error error = layer.conv
+                              ? readShortConv(prefix, symbol, *layer.conv)
+                              : readAttention(prefix, symbol, layer))
     return error;
   // Old checkpoints carry the table of frequencies that follows from the base.
   tensors.ignore(prefix + "self_attn.rotary_emb.inv_freq");
@@ -458,8 +495,10 @@ llvm::Error DecoderReader::readLayer(size_t index, DecoderLayer &layer) {
 llvm::Error DecoderReader::readOutput() {
   constexpr const char *kName = "lm_head.weight";
   bool isTied;
-  if (llvm::Error error =
-          config.readFlag("tie_word_embeddings", isTied, type->defaultTied))
+  if (llvm::Error error = config.readFlag(
+          type->isLfm2 && config.has("tie_embedding") ? "tie_embedding"
+                                                      : "tie_word_embeddings",
+          isTied, type->defaultTied))
     return error;
   if (!isTied) {
     Linear output;
@@ -489,8 +528,10 @@ llvm::Error DecoderReader::readModelTensors() {
           "model.embed_tokens.weight", "token_embd.weight",
           {model.vocabularySize, model.hiddenSize}, model.embedding))
     return error;
-  if (llvm::Error error = readGain("model.norm.weight", "output_norm.weight",
-                                   model.hiddenSize, model.outputNorm))
+  if (llvm::Error error =
+          readGain(Twine(type->names().outputNorm) + ".weight",
+                   Twine(type->names().outputNormSymbol) + ".weight",
+                   model.hiddenSize, model.outputNorm))
     return error;
   return readOutput();
 }
@@ -511,6 +552,8 @@ llvm::Expected<DecoderModel> DecoderReader::read() {
   if (llvm::Error error = readGemma())
     return error;
   if (llvm::Error error = readWindows())
+    return error;
+  if (llvm::Error error = readConvolutions())
     return error;
   if (llvm::Error error = readBiases())
     return error;

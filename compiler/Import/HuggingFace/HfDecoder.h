@@ -13,10 +13,10 @@
 namespace llmc::huggingface {
 
 /// Reads and checks the description of a model of a supported type (llama,
-/// qwen2, qwen3, gemma2, gemma3_text). Weights have the names of GGUF files, so
-/// that both formats give one graph. Refused, by name: unknown types, missing
-/// or odd fields, features that would be left out, missing tensors, wrong
-/// shapes, and tensors that the model would not use.
+/// qwen2, qwen3, gemma2, gemma3_text, lfm2). Weights have the names of GGUF
+/// files, so that both formats give one graph. Refused, by name: unknown types,
+/// missing or odd fields, features that would be left out, missing tensors,
+/// wrong shapes, and tensors that the model would not use.
 llvm::Expected<importer::DecoderModel>
 readDecoder(const ModelFolder &folder, const importer::ImportOptions &options);
 

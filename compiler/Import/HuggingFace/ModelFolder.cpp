@@ -19,14 +19,13 @@ namespace {
 constexpr StringRef kSingleFile = "model.safetensors";
 constexpr StringRef kIndexFile = "model.safetensors.index.json";
 
-/// Whether a name from the index stands for a file of the folder itself.
+} // namespace
+
 bool isFileName(StringRef name) {
   return !name.empty() && name != "." && name != ".." &&
          name.find_first_of("/\\") == StringRef::npos &&
          !name.contains(StringRef("\0", 1));
 }
-
-} // namespace
 
 std::string ModelFolder::pathOf(StringRef name) const {
   SmallString<256> path(folder);

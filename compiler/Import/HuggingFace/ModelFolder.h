@@ -19,6 +19,10 @@ struct PlacedTensor {
   int64_t file;
 };
 
+/// Whether a name from a file of the folder stands for a file or folder in it,
+/// not for one elsewhere.
+bool isFileName(StringRef name);
+
 class ModelFolder {
 public:
   /// Reads config.json, and model.safetensors or else the files that

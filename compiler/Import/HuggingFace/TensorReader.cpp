@@ -222,6 +222,13 @@ void TensorReader::ignoreZeroBias(const Twine &name) {
     ignore(name);
 }
 
+void TensorReader::ignoreBelow(const Twine &prefix) {
+  std::string begin = prefix.str();
+  for (StringRef name : folder.tensorNames())
+    if (name.starts_with(begin))
+      used.insert(name);
+}
+
 llvm::Error TensorReader::refuseUnused(StringRef modelType) const {
   for (StringRef name : folder.tensorNames())
     if (!used.contains(name))

@@ -38,6 +38,8 @@ public:
                          importer::Linear &result);
   /// A tensor of this name, if there is one, is known to change nothing.
   void ignore(const Twine &name) { used.insert(name.str()); }
+  /// The same for all whose names begin so.
+  void ignoreBelow(const Twine &prefix);
 
   /// A tensor that the model leaves out would silently change its answers.
   llvm::Error refuseUnused(StringRef modelType) const;

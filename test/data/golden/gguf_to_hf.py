@@ -35,6 +35,7 @@ class GgufReader:
         infos = [(self.string(), [int(self.take("<u8")) for _ in range(self.take("<u4"))], int(self.take("<u4")),
                   int(self.take("<u8"))) for _ in range(num_tensors)]
         start = (self.at + 31) // 32 * 32
+        self.kinds = {name: kind for name, _, kind, _ in infos}
         self.tensors = {name: self.tensor(start + offset, shape, kind) for name, shape, kind, offset in infos}
 
     def take(self, dtype):
@@ -72,26 +73,43 @@ LAYER_NAMES = {
 GEMMA_NAMES = {
     "post_attention_norm": "post_attention_layernorm", "ffn_norm": "pre_feedforward_layernorm",
     "post_ffw_norm": "post_feedforward_layernorm"}
+LFM2_NAMES = {
+    "attn_norm": "operator_norm", "attn_output": "self_attn.out_proj", "attn_q_norm": "self_attn.q_layernorm",
+    "attn_k_norm": "self_attn.k_layernorm", "ffn_norm": "ffn_norm", "ffn_gate": "feed_forward.w1",
+    "ffn_up": "feed_forward.w3", "ffn_down": "feed_forward.w2", "shortconv.conv": "conv.conv",
+    "shortconv.in_proj": "conv.in_proj", "shortconv.out_proj": "conv.out_proj"}
+BERT_NAMES = {
+    "attn_q": "attention.self.query", "attn_k": "attention.self.key", "attn_v": "attention.self.value",
+    "attn_output": "attention.output.dense", "attn_output_norm": "attention.output.LayerNorm",
+    "ffn_up": "intermediate.dense", "ffn_down": "output.dense", "layer_output_norm": "output.LayerNorm"}
+FAMILY_NAMES = {"gemma2": GEMMA_NAMES, "gemma3": GEMMA_NAMES, "lfm2": LFM2_NAMES, "bert": BERT_NAMES}
 MODEL_NAMES = {
-    "token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight",
-    "output.weight": "lm_head.weight"}
+    "token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head",
+    "token_embd_norm": "model.embedding_norm"}
+BERT_MODEL_NAMES = {
+    "token_embd": "embeddings.word_embeddings", "token_types": "embeddings.token_type_embeddings",
+    "position_embd": "embeddings.position_embeddings", "token_embd_norm": "embeddings.LayerNorm"}
 
 
 def hf_name(name, architecture):
-    match = re.fullmatch(r"blk\.(\d+)\.(\w+)\.(\w+)", name)
+    stem, kind = name.rsplit(".", 1)
+    match = re.fullmatch(r"blk\.(\d+)\.(.+)", stem)
     if not match:
-        return MODEL_NAMES[name]
-    names = {**LAYER_NAMES, **(GEMMA_NAMES if architecture.startswith("gemma") else {})}
-    return f"model.layers.{match[1]}.{names[match[2]]}.{match[3]}"
+        return (BERT_MODEL_NAMES if architecture == "bert" else MODEL_NAMES)[stem] + "." + kind
+    layers = "encoder.layer" if architecture == "bert" else "model.layers"
+    return f"{layers}.{match[1]}.{ {**LAYER_NAMES, **FAMILY_NAMES.get(architecture, {})}[match[2]]}.{kind}"
 
 
 def hf_tensor(name, tensor, architecture, heads, kv_heads):
-    """GGUF files of llama have pairs of rows side by side; those of gemma have gains plus 1."""
+    """GGUF files of llama have pairs of rows side by side, those of gemma gains plus 1, those of lfm2 taps without a
+    dimension between."""
     if architecture == "llama" and re.search(r"attn_[qk]\.", name):
         count = heads if "attn_q" in name else kv_heads
         return tensor.reshape(count, -1, 2, *tensor.shape[1:]).swapaxes(1, 2).reshape(tensor.shape)
     if architecture.startswith("gemma") and name.endswith("norm.weight"):
         return tensor - np.float32(1)
+    if name.endswith("shortconv.conv.weight"):
+        return tensor[:, None, :]
     return tensor
 
 
@@ -106,10 +124,19 @@ def config_of(metadata, tensors):
         "model_type": {"gemma3": "gemma3_text"}.get(architecture, architecture),
         "hidden_size": get("embedding_length"), "intermediate_size": get("feed_forward_length"),
         "num_hidden_layers": get("block_count"), "num_attention_heads": get("attention.head_count"),
-        "num_key_value_heads": get("attention.head_count_kv"), "head_dim": get("attention.key_length"),
-        "max_position_embeddings": get("context_length"), "rms_norm_eps": get("attention.layer_norm_rms_epsilon"),
-        "rope_theta": get("rope.freq_base"), "vocab_size": len(tensors["token_embd.weight"]),
-        "tie_word_embeddings": "output.weight" not in tensors, "torch_dtype": "float16"}
+        "max_position_embeddings": get("context_length"), "vocab_size": len(tensors["token_embd.weight"])}
+    if architecture == "bert":
+        config.update(layer_norm_eps=get("attention.layer_norm_epsilon"), type_vocab_size=2, hidden_act="gelu")
+        return config
+    config.update(num_key_value_heads=get("attention.head_count_kv"), head_dim=get("attention.key_length"),
+                  rms_norm_eps=get("attention.layer_norm_rms_epsilon"), rope_theta=get("rope.freq_base"),
+                  tie_word_embeddings="output.weight" not in tensors)
+    if architecture == "lfm2":
+        kv_heads = config["num_key_value_heads"]
+        config.update(num_key_value_heads=max(kv_heads), norm_eps=config.pop("rms_norm_eps"),
+                      conv_L_cache=get("shortconv.l_cache"), block_auto_adjust_ff_dim=False,
+                      layer_types=["full_attention" if count else "conv" for count in kv_heads])
+        del config["head_dim"]
     if architecture.startswith("gemma"):
         config.update(sliding_window=get("attention.sliding_window"), hidden_activation="gelu_pytorch_tanh",
                       query_pre_attn_scalar=get("attention.key_length"),
@@ -225,7 +252,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
     parser.add_argument("folder")
-    parser.add_argument("--type", default="f16", choices=["f16", "f32", "bf16"], help="of matrices; vectors are F32")
+    parser.add_argument("--type", default="f16", choices=["f16", "f32", "bf16"], help="of tensors that are not F32 in the file")
     parser.add_argument("--shards", type=int, default=1)
     parser.add_argument("--pack", choices=["gptq", "awq", "compressed"])
     parser.add_argument("--group", type=int, default=32, help="columns that share a scale; -1: all")
@@ -240,9 +267,10 @@ def main():
         config["quantization_config"] = quantization_config(options.pack, options.group, options.asymmetric)
     tensors = {}
     for name, tensor in gguf.tensors.items():
-        tensor = hf_tensor(name, tensor, architecture, config["num_attention_heads"], config["num_key_value_heads"])
+        tensor = hf_tensor(name, tensor, architecture, config["num_attention_heads"],
+                           config.get("num_key_value_heads"))
+        kind = "f32" if GGML_TYPES[gguf.kinds[name]] == "<f4" else options.type
         name = hf_name(name, architecture)
-        kind = options.type if tensor.ndim == 2 else "f32"
         parts = {name: tensor}
         if options.pack and name.endswith("_proj.weight"):
             kind = "f32"

@@ -6,18 +6,34 @@
 
 namespace llmc::test {
 
+/// Runs a script beside the golden numbers; gives |path| or "".
+static std::string runScript(const std::string &script,
+                             const std::vector<std::string> &arguments,
+                             const std::string &path) {
+  const std::string python = LLMC_PYTHON;
+  std::vector<std::string> command = {python, std::string(LLMC_GOLDEN_DIR) +
+                                                  "/" + script};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  const bool isMade = !python.empty() && runProgram(command).exitCode == 0;
+  return isMade ? path : "";
+}
+
 std::string writeHuggingFaceFolder(const std::string &gguf,
                                    const TemporaryFolder &folder,
                                    const std::string &name,
                                    const std::vector<std::string> &options) {
-  const std::string python = LLMC_PYTHON;
-  std::string path = folder.file(name);
-  std::vector<std::string> command = {
-      python, std::string(LLMC_GOLDEN_DIR) + "/gguf_to_hf.py", gguf, path};
-  command.insert(command.end(), options.begin(), options.end());
-  const bool isMade =
-      !gguf.empty() && !python.empty() && runProgram(command).exitCode == 0;
-  return isMade ? path : "";
+  if (gguf.empty())
+    return "";
+  const std::string path = folder.file(name);
+  std::vector<std::string> arguments = {gguf, path};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  return runScript("gguf_to_hf.py", arguments, path);
+}
+
+std::string writeMpnetFolder(const TemporaryFolder &folder,
+                             const std::string &name) {
+  const std::string path = folder.file(name);
+  return runScript("make_mpnet.py", {path}, path);
 }
 
 } // namespace llmc::test

@@ -18,6 +18,10 @@ std::string writeHuggingFaceFolder(const std::string &gguf,
                                    const std::string &name,
                                    const std::vector<std::string> &options);
 
+/// Writes test/data/golden/make_mpnet.py's model likewise.
+std::string writeMpnetFolder(const TemporaryFolder &folder,
+                             const std::string &name);
+
 } // namespace llmc::test
 
 #endif // LLMC_TEST_E2E_COMPILED_HUGGINGFACEFOLDER_H

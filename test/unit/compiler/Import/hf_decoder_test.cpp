@@ -191,6 +191,54 @@ TEST(HfDecoder, ContextLengthIsBoundedByTheModel) {
   EXPECT_EQ(accept(toy).contextLength, llmc::importer::kDefaultContextLength);
 }
 
+/// An lfm2 whose first layer is a convolution, with its own names.
+ToyFolder lfm2() {
+  ToyFolder toy("lfm2");
+  toy.config["layer_types"] = {"conv", "full_attention"};
+  toy.config["block_auto_adjust_ff_dim"] = false;
+  toy.config["norm_eps"] = 1e-4;
+  return toy;
+}
+
+TEST(HfDecoder, Lfm2HasConvolutions) {
+  DecoderModel model = accept(lfm2());
+  ASSERT_TRUE(model.layers[0].conv);
+  EXPECT_EQ(model.layers[0].conv->in.weight.shape[0], 24);
+  EXPECT_EQ(model.layers[0].conv->taps.shape.size(), 1u);
+  EXPECT_EQ(model.layers[0].conv->taps.shape[0], 24);
+  EXPECT_FALSE(model.layers[1].conv);
+  EXPECT_EQ(model.layers[1].queryNorm->name, "blk.1.attn_q_norm.weight");
+  EXPECT_EQ(model.outputNorm.name, "token_embd_norm.weight");
+  EXPECT_FLOAT_EQ(model.normEpsilon, 1e-4f);
+  EXPECT_EQ(model.rotary.base, 1e6f);
+  EXPECT_FALSE(model.output);
+}
+
+TEST(HfDecoder, Lfm2SaysTheSizeBeforeItIsMadeTwoThirds) {
+  ToyFolder toy = lfm2();
+  toy.config["block_auto_adjust_ff_dim"] = true;
+  toy.config["block_ff_dim"] = 20; // 13, up to a multiple of 4 is 16
+  toy.config["block_multiple_of"] = 4;
+  EXPECT_THAT(refusal(toy), HasSubstr("feed_forward.w1.weight' has shape [12, "
+                                      "8], config.json allows [16, 8]"));
+  toy.config["block_ffn_dim_multiplier"] = 0.9; // 11.7
+  EXPECT_EQ(accept(toy).feedForwardSize, 12);
+}
+
+TEST(HfDecoder, Lfm2RefusesWhatItHasNot) {
+  ToyFolder toy = lfm2();
+  toy.config["conv_bias"] = true;
+  EXPECT_THAT(refusal(toy), HasSubstr("'conv_bias' is true, allowed is false"));
+  toy = lfm2();
+  toy.config["conv_L_cache"] = 10;
+  EXPECT_THAT(refusal(toy), HasSubstr("whole numbers from 1 to 9"));
+  toy = lfm2();
+  toy.config["layer_types"] = {"conv", "sliding_attention"};
+  EXPECT_THAT(refusal(toy), HasSubstr("allowed are full_attention and conv"));
+  toy.config.erase("layer_types");
+  EXPECT_THAT(refusal(toy), HasSubstr("'layer_types' is absent"));
+}
+
 //===----------------------------------------------------------------------===//
 // Rotation
 //===----------------------------------------------------------------------===//
@@ -262,7 +310,8 @@ TEST(HfDecoder, GemmaThreeRotatesWindowsOtherwise) {
 TEST(HfDecoder, RefusesUnknownTypesAndFeatures) {
   EXPECT_THAT(refusalWith("llama", "model_type", "phi3"),
               HasSubstr("config.json: field 'model_type' is \"phi3\", allowed "
-                        "are llama, qwen2, qwen3, gemma2, gemma3_text"));
+                        "are llama, qwen2, qwen3, gemma2, gemma3_text, lfm2, "
+                        "bert, mpnet"));
   EXPECT_THAT(refusalWith("llama", "hidden_act", "gelu"),
               HasSubstr("'hidden_act' is \"gelu\", allowed is silu"));
   EXPECT_THAT(refusalWith("gemma2", "hidden_activation", "gelu"),

@@ -78,6 +78,8 @@ struct ToyFolder {
   }
 
   std::vector<std::pair<std::string, std::vector<int64_t>>> tensors() const {
+    if (modelType == "lfm2")
+      return tensorsOfLfm2();
     std::vector<std::pair<std::string, std::vector<int64_t>>> list = {
         {"model.embed_tokens.weight", {16, 8}}, {"model.norm.weight", {8}}};
     for (const char *layer : {"model.layers.0.", "model.layers.1."}) {
@@ -111,6 +113,30 @@ struct ToyFolder {
   }
 
 private:
+  /// The first layer is a convolution.
+  static std::vector<std::pair<std::string, std::vector<int64_t>>>
+  tensorsOfLfm2() {
+    std::vector<std::pair<std::string, std::vector<int64_t>>> list = {
+        {"model.embed_tokens.weight", {16, 8}},
+        {"model.embedding_norm.weight", {8}},
+        {"model.layers.0.conv.conv.weight", {8, 1, 3}},
+        {"model.layers.0.conv.in_proj.weight", {24, 8}},
+        {"model.layers.0.conv.out_proj.weight", {8, 8}},
+        {"model.layers.1.self_attn.q_proj.weight", {8, 8}},
+        {"model.layers.1.self_attn.k_proj.weight", {4, 8}},
+        {"model.layers.1.self_attn.v_proj.weight", {4, 8}},
+        {"model.layers.1.self_attn.out_proj.weight", {8, 8}},
+        {"model.layers.1.self_attn.q_layernorm.weight", {4}},
+        {"model.layers.1.self_attn.k_layernorm.weight", {4}}};
+    for (const std::string layer : {"model.layers.0.", "model.layers.1."}) {
+      list.push_back({layer + "operator_norm.weight", {8}});
+      list.push_back({layer + "ffn_norm.weight", {8}});
+      list.push_back({layer + "feed_forward.w1.weight", {12, 8}});
+      list.push_back({layer + "feed_forward.w2.weight", {8, 12}});
+      list.push_back({layer + "feed_forward.w3.weight", {12, 8}});
+    }
+    return list;
+  }
   bool isGemma() const { return modelType.rfind("gemma", 0) == 0; }
 };
 

@@ -184,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(Models, GoldenDirectoryTest,
                          testing::Values("tiny-llama-f16", "tiny-qwen2-f16",
                                          "tiny-qwen3-f16", "tiny-gemma2-f16",
-                                         "tiny-gemma3-f16"),
+                                         "tiny-gemma3-f16", "tiny-lfm2-f16"),
                          [](const auto &info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '-', '_');
