@@ -385,8 +385,9 @@ constexpr double kExponentTolerance = 2e-5;
 
 double toleranceOf(const std::string &target, const std::string &encoding) {
   bool hasNibbles = encoding == "q4_0" || encoding == "q4_k",
-       hasHighBits = encoding == "q5_k" || encoding == "q6_k";
-  if (target == "mali-g610" && (hasNibbles || hasHighBits))
+       hasHighBits = encoding == "q5_k" || encoding == "q6_k",
+       hasOtherNibbles = encoding == "q4_1" || encoding.rfind("i4_", 0) == 0;
+  if (target == "mali-g610" && (hasNibbles || hasHighBits || hasOtherNibbles))
     return kHalfTolerance;
   return target == "adreno-840" && hasNibbles ? kExponentTolerance : 2e-6;
 }

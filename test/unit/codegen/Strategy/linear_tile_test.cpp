@@ -380,9 +380,17 @@ TEST(GemvRegisters, adreno840) {
 /// Linears of which one is computed after the other share the memory of sums.
 TEST(LinearTile, linearsInTurnShareWorkgroupMemory) {
   LinearTile tile{true, {64, 1, 1}, 4, 4, 32, 16, 0};
-  EXPECT_EQ(gemvWorkgroupBytes(tile), 64 * 4 * (16 + 4));
+  LinearShape linear{};
+  linear.format = WeightFormat::Q4_0;
+  linear.rows = 4;
+  linear.N = linear.K = 1024;
+  linear.numLinears = 2;
+  auto bytes = [&] {
+    return gemvWorkgroupBytes(linear, tile, device(64, 192), {});
+  };
+  EXPECT_EQ(bytes(), 64 * 4 * (16 + 4));
   tile.columns = 8;
-  EXPECT_EQ(gemvWorkgroupBytes(tile), 64 * 4 * (32 + 4));
+  EXPECT_EQ(bytes(), 64 * 4 * (32 + 4));
 }
 
 } // namespace
