@@ -74,6 +74,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"tiny-llama-f16", "lavapipe"}, Case{"tiny-llama-Q8_0", "lavapipe"},
         Case{"tiny-llama-Q6_K", "lavapipe"},
+        Case{"tiny-llama-Q3_K_M", "lavapipe"},
+        Case{"tiny-llama-Q4_1", "lavapipe"},
+        Case{"tiny-llama-Q5_0", "lavapipe"},
+        Case{"tiny-llama-Q5_1", "lavapipe"},
+        Case{"tiny-llama-IQ4_NL", "lavapipe"},
+        Case{"tiny-llama-IQ4_XS", "lavapipe"},
         Case{"tiny-llama-Q5_K_M", "lavapipe"},
         Case{"tiny-llama-Q4_K_M", "lavapipe"},
         Case{"tiny-llama-Q4_0", "lavapipe"},
