@@ -86,8 +86,10 @@ const Tensor *GgufFile::findTensor(StringRef tensorName) const {
 }
 
 ArrayRef<uint8_t> GgufFile::tensorBytes(const Tensor &tensor) const {
-  return ArrayRef(reinterpret_cast<const uint8_t *>(buffer->getBufferStart()),
-                  buffer->getBufferSize())
+  const llvm::MemoryBuffer &file =
+      tensor.file == 0 ? *buffer : *parts[tensor.file - 1]->buffer;
+  return ArrayRef(reinterpret_cast<const uint8_t *>(file.getBufferStart()),
+                  file.getBufferSize())
       .slice(tensor.offset, tensor.sizeInBytes);
 }
 

@@ -394,6 +394,15 @@ llvm::Error GgufParser::parse() {
 }
 
 llvm::Expected<std::unique_ptr<GgufFile>> GgufFile::open(StringRef path) {
+  auto file = openOne(path);
+  if (!file)
+    return file.takeError();
+  if (llvm::Error error = (*file)->openParts())
+    return std::move(error);
+  return file;
+}
+
+llvm::Expected<std::unique_ptr<GgufFile>> GgufFile::openOne(StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);
   if (!buffer)

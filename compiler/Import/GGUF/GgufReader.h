@@ -67,15 +67,20 @@ struct Tensor {
   /// Of the first byte, from the start of the file.
   int64_t offset;
   int64_t sizeInBytes;
+  /// Number of the file in GgufFile::paths().
+  int64_t file = 0;
 };
 
-/// A GGUF file whose header has been checked.
+/// A GGUF file whose header has been checked, with the further files of a model
+/// that is split.
 /// Metadata look-ups take full keys. The `get…` functions fail when the key is
 /// absent or has a type that can't be converted without loss; the `find…`
 /// functions give none when the key is absent and fail for a wrong type.
 class GgufFile {
 public:
-  /// Maps the file and checks it.
+  /// Maps the file and checks it. A file that says it is the first part of a
+  /// model (`split.count`) brings the other parts' tensors; an error names a
+  /// part that is missing or does not belong to it.
   static llvm::Expected<std::unique_ptr<GgufFile>> open(StringRef path);
 
   /// Takes bytes in memory; `name` stands for the path in messages.
@@ -83,6 +88,13 @@ public:
   parse(std::unique_ptr<llvm::MemoryBuffer> bytes, StringRef name);
 
   StringRef path() const { return name; }
+  /// Of all files, this one first.
+  std::vector<std::string> paths() const {
+    std::vector<std::string> all = {name};
+    for (const auto &part : parts)
+      all.push_back(part->name);
+    return all;
+  }
   uint32_t version() const { return formatVersion; }
 
   const std::vector<Tensor> &tensors() const { return tensorList; }
@@ -114,12 +126,18 @@ private:
   friend class GgufParser;
   GgufFile() = default;
 
+  static llvm::Expected<std::unique_ptr<GgufFile>> openOne(StringRef path);
+  llvm::Error openParts();
+  llvm::Error checkPart(uint64_t number, uint64_t count) const;
+  llvm::Error addPart(std::unique_ptr<GgufFile> part);
+
   std::unique_ptr<llvm::MemoryBuffer> buffer;
   std::string name;
   uint32_t formatVersion = 0;
   llvm::StringMap<Value> metadata;
   std::vector<Tensor> tensorList;
   llvm::StringMap<size_t> tensorIndex;
+  std::vector<std::unique_ptr<GgufFile>> parts;
 };
 
 } // namespace llmc::gguf
