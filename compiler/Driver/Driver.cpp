@@ -10,10 +10,13 @@
 #include "codegen/Targets/Targets.h"
 #include "compiler/Driver/Diagnostics.h"
 #include "compiler/Driver/ModelInfo.h"
+#include "compiler/Driver/RecordedOptions.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Pipelines/Phases.h"
 #include "compiler/Pipelines/Registration.h"
 #include "compiler/Serialization/ModuleWriter.h"
+#include "compiler/Transforms/Passes.h"
+#include "compiler/Transforms/WeightTypes.h"
 #include "dialects/Program/Program.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -62,9 +65,15 @@ private:
   Status applyTypes(description::Target &target) const;
   Status setPooling(importer::ImportOptions &importOptions) const;
   Status import();
+  Status quantizeWeights();
+  Status exposeRegions(ModuleOp module);
+  bool hasInt8Activations() const {
+    return options.activations == "int8" || options.activations == "i8";
+  }
   Status runPhases(ModuleOp module, ArrayRef<pipelines::Phase> phases,
                    StringRef target);
   Status compileTarget(const description::Target &target);
+  Status compileTargetModule(ModuleOp module, StringRef target);
   Status dump(ModuleOp module, StringRef target, StringRef phase);
   Status write();
   void emitPrograms();
@@ -96,10 +105,15 @@ Status Compilation::checkOptions() const {
                                                    options.kvType +
                                                    "', allowed is f32 or f16");
   if (!options.activations.empty() && options.activations != "f32" &&
-      options.activations != "i8")
+      !hasInt8Activations())
     return Status(StatusCode::InvalidArgument, "the activations' type is '" +
                                                    options.activations +
-                                                   "', allowed is f32 or i8");
+                                                   "', allowed is f32 or int8");
+  if (auto types =
+          transforms::WeightTypes::create(options.weights, options.weightRules);
+      !types)
+    return Status(StatusCode::InvalidArgument,
+                  llvm::toString(types.takeError()));
   if (options.maxContext < 0)
     return Status(StatusCode::InvalidArgument,
                   "the context length is " +
@@ -115,7 +129,7 @@ Status Compilation::applyTypes(description::Target &target) const {
     return Status(StatusCode::InvalidArgument,
                   "target '" + target.name() +
                       "' stores no f16; its KV cache can be f32 only");
-  if (options.activations == "i8" && !features.int_dot())
+  if (hasInt8Activations() && !features.int_dot())
     return Status(StatusCode::InvalidArgument,
                   "target '" + target.name() +
                       "' has no integer dot product; its activations can be "
@@ -125,8 +139,8 @@ Status Compilation::applyTypes(description::Target &target) const {
     plan.set_kv_type(options.kvType == "f16" ? description::F16
                                              : description::F32);
   if (!options.activations.empty())
-    plan.set_prefill_activations(
-        options.activations == "i8" ? description::I8 : description::F32);
+    plan.set_prefill_activations(hasInt8Activations() ? description::I8
+                                                      : description::F32);
   return okStatus();
 }
 
@@ -192,6 +206,21 @@ Status Compilation::import() {
   return dump(*model, "", "graph");
 }
 
+Status Compilation::quantizeWeights() {
+  if (options.weights.empty() && options.weightRules.empty())
+    return okStatus();
+  transforms::QuantizeWeightsPassOptions types;
+  types.typeOption = options.weights;
+  types.rulesOption.assign(options.weightRules.begin(),
+                           options.weightRules.end());
+  mlir::PassManager manager(&context);
+  manager.addPass(transforms::createQuantizeWeightsPass(types));
+  DiagnosticCollector diagnostics(context);
+  if (failed(manager.run(*model)))
+    return Status(StatusCode::InvalidArgument, diagnostics.sentences());
+  return dump(*model, "", "weights");
+}
+
 Status Compilation::runPhases(ModuleOp module,
                               ArrayRef<pipelines::Phase> phases,
                               StringRef target) {
@@ -211,6 +240,38 @@ Status Compilation::runPhases(ModuleOp module,
   return okStatus();
 }
 
+/// Results of regions are made visible when the regions have their configs,
+/// which do not depend on it.
+Status Compilation::exposeRegions(ModuleOp module) {
+  transforms::ExposeRegionsPassOptions rows;
+  rows.rowsOption.assign(options.exposedRows.begin(),
+                         options.exposedRows.end());
+  mlir::PassManager manager(&context);
+  manager.addNestedPass<mlir::func::FuncOp>(
+      transforms::createExposeRegionsPass(rows));
+  DiagnosticCollector diagnostics(context);
+  return failed(manager.run(module))
+             ? Status(StatusCode::Internal, diagnostics.sentences())
+             : okStatus();
+}
+
+/// Emit::Regions ends where regions have configs.
+Status Compilation::compileTargetModule(ModuleOp module, StringRef target) {
+  ArrayRef<pipelines::Phase> phases = pipelines::targetPhases();
+  size_t numRegionPhases = llvm::find_if(phases,
+                                         [](const pipelines::Phase &phase) {
+                                           return phase.name == "configs";
+                                         }) -
+                           phases.begin() + 1;
+  LLMC_RETURN_IF_ERROR(
+      runPhases(module, phases.take_front(numRegionPhases), target));
+  if (!options.exposedRows.empty())
+    LLMC_RETURN_IF_ERROR(exposeRegions(module));
+  if (options.emit == Emit::Regions)
+    return okStatus();
+  return runPhases(module, phases.drop_front(numRegionPhases), target);
+}
+
 Status Compilation::compileTarget(const description::Target &target) {
   OwningOpRef<ModuleOp> module(model->clone());
   (*module)->setAttr(target::DeviceAttr::getModuleAttrName(),
@@ -221,7 +282,7 @@ Status Compilation::compileTarget(const description::Target &target) {
       codegen::kTuningDefaultsAttr,
       codegen::toTuningAttr(codegen::getTuningDefaults(target.name()),
                             target.name(), &context));
-  Status status = runPhases(*module, pipelines::targetPhases(), target.name());
+  Status status = compileTargetModule(*module, target.name());
   programs.push_back(std::move(module));
   return status.withContext("target '" + target.name() + "'");
 }
@@ -260,6 +321,8 @@ Status Compilation::write() {
           describeModel(*model, options.inputPath, writeOptions.manifest);
       !status.ok())
     return status;
+  for (const std::string &option : recordOptions(options))
+    writeOptions.manifest.add_compile_options(option);
   writeOptions.progress = [&](uint64_t done, uint64_t all) {
     report("packing weights",
            static_cast<double>(done) / static_cast<double>(all));
@@ -275,7 +338,10 @@ void Compilation::emitPrograms() {
   for (auto &program : programs) {
     // SPIR-V words are thousands of numbers; Emit::Spirv shows them.
     program->walk([](program::KernelOp kernel) { kernel.removeSpirvAttr(); });
-    program->print(stream);
+    mlir::OpPrintingFlags flags;
+    if (options.emit == Emit::Regions) // they say which part a region is
+      flags.enableDebugInfo();
+    program->print(stream, flags);
     stream << "\n";
   }
 }
@@ -297,6 +363,7 @@ Status Compilation::run() {
   LLMC_RETURN_IF_ERROR(loadTargets());
   LLMC_RETURN_IF_ERROR(loadTuning());
   LLMC_RETURN_IF_ERROR(import());
+  LLMC_RETURN_IF_ERROR(quantizeWeights());
   if (options.emit != Emit::Graph)
     LLMC_RETURN_IF_ERROR(runPhases(*model, pipelines::modelPhases(), ""));
   if (options.emit == Emit::Graph || options.emit == Emit::Fused) {
@@ -308,6 +375,7 @@ Status Compilation::run() {
     LLMC_RETURN_IF_ERROR(compileTarget(target));
   switch (options.emit) {
   case Emit::Program:
+  case Emit::Regions:
     emitPrograms();
     return okStatus();
   case Emit::Spirv:

@@ -20,6 +20,7 @@ enum class Emit {
   File,    // the whole way
   Graph,   // the graph of primitives, after import
   Fused,   // the graph after fusion
+  Regions, // what each dispatch of the one target computes
   Program, // the planned program of each target, without SPIR-V words
   Spirv,   // each kernel disassembled
 };
@@ -42,14 +43,23 @@ struct CompileOptions {
   std::string pooling;
   /// Whether embeddings get length 1; only with a `pooling`.
   bool normalizesEmbeddings = false;
+  /// Type of all matrices that no rule names, as --weights has it; empty: as in
+  /// the model file.
+  std::string weights;
+  /// "REGEX=TYPE" for weights of matching names; the first that matches counts
+  /// (compiler/Transforms/WeightTypes.h).
+  std::vector<std::string> weightRules;
   /// A tuning file, looked up before the shipped ones; empty: none.
   std::string tuningPath;
   /// Element type of KV caches, "f32" or "f16"; empty: the target's.
   std::string kvType;
-  /// Type of the activations that linears of many rows read, "f32" or "i8";
-  /// empty: the target's.
+  /// Type of the activations that linears of many rows read, "f32" or "int8"
+  /// ("i8" too); empty: the target's.
   std::string activations;
   Emit emit = Emit::File;
+  /// Functions of these numbers of rows return what each region computes
+  /// (llmc-expose-regions), to verify a file; empty: none.
+  std::vector<int64_t> exposedRows;
   /// A folder for the IR after each phase, in numbered files; empty: none.
   std::string dumpFolder;
   /// Where to write IR and passes when a pass fails or crashes; empty: nowhere.

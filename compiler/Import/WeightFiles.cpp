@@ -9,6 +9,7 @@
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cmath>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -113,8 +114,7 @@ llvm::Error WeightFiles::checkPacked(graph::WeightOp weight,
   int64_t group = packing.getGroup() != 0 ? packing.getGroup() : columns;
   auto sizes = graph::packedSizes(*form, packing.getEncoding(), group,
                                   source.getRows(), columns);
-  bool hasCodes = *form != graph::PackingForm::Transposed;
-  if (!sizes || hasCodes != bool(packing.getScales()) ||
+  if (!sizes || graph::hasCodes(*form) != bool(packing.getScales()) ||
       !graph::canUnpack(*form, packing.getEncoding(), group,
                         bool(packing.getZeros()), columns, encodingOf(type))) {
     std::string text;
@@ -195,9 +195,13 @@ void WeightFiles::decodeRow(graph::WeightOp weight, int64_t row,
     if (row < source.rows) {
       std::vector<uint8_t> scratch(source.packing ? encodedRowsInBytes(type, 1)
                                                   : 0);
+      std::optional<std::string> problem;
       const uint8_t *bytes = graph::encodedRow(
-          source, encoding, rowElements(type), row, scratch.data());
-      graph::dequantizeRow(encoding, bytes, rowElements(type), result);
+          source, encoding, rowElements(type), row, scratch.data(), problem);
+      if (problem)
+        std::fill_n(result, rowElements(type), NAN);
+      else
+        graph::dequantizeRow(encoding, bytes, rowElements(type), result);
       return;
     }
     row -= source.rows;

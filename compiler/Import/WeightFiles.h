@@ -37,7 +37,8 @@ public:
   std::vector<graph::RowSource> sources(graph::WeightOp weight) const;
 
   /// Decodes row `row` of a checked weight [rows, size], or all of a weight
-  /// [size] for row 0, into `result`, which has room for `size` numbers.
+  /// [size] for row 0, into `result`, which has room for `size` numbers. A row
+  /// that can't be quantized to the weight's encoding gives NaN.
   void decodeRow(graph::WeightOp weight, int64_t row, float *result) const;
 
   /// Tells the system that these bytes of a file are not needed any more.

@@ -194,6 +194,8 @@ llvm::Error Evaluator::runRegion(Operation &op, Values &values) {
   std::vector<Tensor> results;
   if (llvm::Error error = runBlock(region.getBody().front(), inner, results))
     return error;
+  if (observer)
+    observer(region, results);
   for (auto [value, result] : llvm::zip_equal(op.getResults(), results))
     values[value] = std::move(result);
   return llvm::Error::success();

@@ -17,6 +17,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 
+#include <functional>
 #include <variant>
 
 namespace llmc::reference {
@@ -35,6 +36,14 @@ public:
   /// many; rows beyond the input's end are zeros.
   llvm::Expected<std::vector<Tensor>> run(StringRef function,
                                           ArrayRef<Tensor> arguments);
+
+  /// Is shown what each graph.region gives, and may put other numbers there,
+  /// with which the function goes on.
+  using RegionObserver = std::function<void(graph::RegionOp region,
+                                            MutableArrayRef<Tensor> results)>;
+  void observeRegions(RegionObserver observer) {
+    this->observer = std::move(observer);
+  }
 
   /// Makes every state empty, as it is at first.
   void reset() { states.clear(); }
@@ -78,6 +87,7 @@ private:
   /// By state name: of a cache, rows of [KV heads, head dimension], as many as
   /// written; of a short_conv, its past.
   llvm::StringMap<std::vector<double>> states;
+  RegionObserver observer;
 };
 
 } // namespace llmc::reference

@@ -133,7 +133,8 @@ llvm::Error ModuleWriter::writeWeight(size_t index) {
   const StoredWeight &weight = weights.weights()[index];
   std::vector<uint8_t> packed(weight.layout.bytes);
   WeightPacker packer(weight.encoding, weight.layout, weight.sources);
-  packer.packTiles(0, packer.numTiles(), packed.data());
+  if (auto problem = packer.packTiles(0, packer.numTiles(), packed.data()))
+    return makeError("weight '" + weight.name + "', " + *problem);
   weights.releaseSources(weight);
   // Each thread has its own sections.
   format::Section &section =

@@ -345,7 +345,8 @@ int64_t WeightPacker::numTiles() const {
 
 /// The first byte of each row; rows of packed sources lie in `scratch`.
 std::vector<const uint8_t *>
-WeightPacker::rowsOfTile(int64_t tile, std::vector<uint8_t> &scratch) const {
+WeightPacker::rowsOfTile(int64_t tile, std::vector<uint8_t> &scratch,
+                         std::optional<std::string> &problem) const {
   const int64_t first = tile * codegen::kTileRows,
                 end = std::min(first + codegen::kTileRows, layout.rows),
                 rowBytes = *graph::encodedSizeInBytes(encoding, layout.columns);
@@ -358,21 +359,24 @@ WeightPacker::rowsOfTile(int64_t tile, std::vector<uint8_t> &scratch) const {
          row < std::min(end, sourceFirst + source.rows); ++row)
       rows.push_back(graph::encodedRow(
           source, encoding, layout.columns, row - sourceFirst,
-          source.packing ? &scratch[(row - first) * rowBytes] : nullptr));
+          source.packing ? &scratch[(row - first) * rowBytes] : nullptr,
+          problem));
     sourceFirst += source.rows;
   }
   assert(static_cast<int64_t>(rows.size()) == end - first);
   return rows;
 }
 
-void WeightPacker::packTile(int64_t tile, uint8_t *packed) const {
+std::optional<std::string> WeightPacker::packTile(int64_t tile,
+                                                  uint8_t *packed) const {
   // Plain numbers are packed in runs as long as the largest blocks, so that the
   // units of all 16 rows stay in the cache until they are whole.
   constexpr int64_t kRun = 256;
   const graph::EncodingFacts &facts = graph::encodingFacts(encoding);
   const int64_t step = facts.blockElements <= 1 ? kRun : facts.blockElements;
   std::vector<uint8_t> scratch;
-  const std::vector<const uint8_t *> rows = rowsOfTile(tile, scratch);
+  std::optional<std::string> problem;
+  const std::vector<const uint8_t *> rows = rowsOfTile(tile, scratch, problem);
   for (int64_t column = 0; column < layout.columns; column += step) {
     int64_t offset =
         facts.isRow() ? 0 : column / facts.blockElements * facts.blockBytes;
@@ -382,6 +386,7 @@ void WeightPacker::packTile(int64_t tile, uint8_t *packed) const {
                   RowCursor(layout, packed, tile, static_cast<int64_t>(row)),
                   column, rows[row] + offset, count);
   }
+  return problem;
 }
 
 void WeightPacker::packVector(uint8_t *packed) const {
@@ -393,12 +398,16 @@ void WeightPacker::packVector(uint8_t *packed) const {
   }
 }
 
-void WeightPacker::packTiles(int64_t begin, int64_t end,
-                             uint8_t *packed) const {
-  if (layout.name == "vector")
-    return packVector(packed);
+std::optional<std::string> WeightPacker::packTiles(int64_t begin, int64_t end,
+                                                   uint8_t *packed) const {
+  if (layout.name == "vector") {
+    packVector(packed);
+    return std::nullopt;
+  }
   for (int64_t tile = begin; tile < end; ++tile)
-    packTile(tile, packed);
+    if (auto problem = packTile(tile, packed))
+      return problem;
+  return std::nullopt;
 }
 
 } // namespace llmc::serialization

@@ -27,13 +27,16 @@ public:
 
   /// Packs tiles [begin, end) into |packed|: layout.bytes bytes, which are zero
   /// where the tiles lie. Different tiles may be packed by different threads.
-  void packTiles(int64_t begin, int64_t end, uint8_t *packed) const;
+  /// Gives what is wrong when a number can't be quantized as it should.
+  std::optional<std::string> packTiles(int64_t begin, int64_t end,
+                                       uint8_t *packed) const;
 
 private:
   void packVector(uint8_t *packed) const;
-  void packTile(int64_t tile, uint8_t *packed) const;
-  std::vector<const uint8_t *> rowsOfTile(int64_t tile,
-                                          std::vector<uint8_t> &scratch) const;
+  std::optional<std::string> packTile(int64_t tile, uint8_t *packed) const;
+  std::vector<const uint8_t *>
+  rowsOfTile(int64_t tile, std::vector<uint8_t> &scratch,
+             std::optional<std::string> &problem) const;
 
   graph::Encoding encoding;
   const codegen::WeightLayout &layout;

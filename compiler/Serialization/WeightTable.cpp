@@ -41,10 +41,19 @@ static int64_t bytesOf(const StoredWeight &weight,
                                     weight.layout.columns);
 }
 
-/// Whether two sources give the same rows. Packed ones are not compared.
+/// Whether a source is rows one after another.
+static bool isRows(const graph::RowSource &source) {
+  return !source.packing || source.packing->form == graph::PackingForm::Rows;
+}
+
+/// Whether two sources give the same rows. Others than rows are not compared.
 static bool haveEqualRows(const StoredWeight &weight, const graph::RowSource &x,
                           const graph::RowSource &y) {
-  return x.rows == y.rows && x.addend == y.addend && !x.packing && !y.packing &&
+  bool haveOneEncoding =
+      x.packing.has_value() == y.packing.has_value() &&
+      (!x.packing || x.packing->encoding == y.packing->encoding);
+  return x.rows == y.rows && x.addend == y.addend && isRows(x) && isRows(y) &&
+         haveOneEncoding &&
          (x.bytes == y.bytes ||
           std::memcmp(x.bytes, y.bytes, bytesOf(weight, x)) == 0);
 }

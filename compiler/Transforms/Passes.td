@@ -34,4 +34,51 @@ def ExpandRowBucketsPass : Pass<"llmc-expand-row-buckets", "::mlir::ModuleOp"> {
   ];
 }
 
+def ExposeRegionsPass : Pass<"llmc-expose-regions", "::mlir::func::FuncOp"> {
+  let summary = "return the results of all regions, to look at each dispatch";
+  let description = [{
+    Results of regions that the function does not return yet become further results, named `region.N.K` for result K of
+    its region N. Results that lie in a state (kv_append) and quantized activations stay inside. The kernels are the same
+    as without this pass; only where they write changes.
+
+    ```mlir
+    %y = graph.region …            →   %y = graph.region …
+    %z = graph.region (… = %y …)       %z = graph.region (… = %y …)
+    return %z                          return %z, %y        // {graph.name = "region.0.0"}
+    ```
+  }];
+  let options = [
+    ListOption<"rowsOption", "rows", "int64_t", "only functions of these `graph.rows`; none: all">
+  ];
+  let statistics = [
+    Statistic<"numExposed", "num-exposed", "results made visible">
+  ];
+}
+
+def QuantizeWeightsPass : Pass<"llmc-quantize-weights", "::mlir::ModuleOp"> {
+  let summary = "give the matrices of linears and embeddings another encoding";
+  let description = [{
+    A matrix that only linears and embeddings read gets the encoding that the options say, and its sources remember the
+    one of the file: rows are decoded and encoded anew (dialects/Graph/RowEncoder.h) when they are read. Vectors, that is
+    norms and biases, stay. Works on primitives, before linears are fused.
+
+    ```mlir
+    graph.weight @gate : tensor<512x256x!graph.encoded<f16>> from [#graph.source<file = 0, offset = 4096, rows = 512>]
+      →
+    graph.weight @gate : tensor<512x256x!graph.encoded<i4_g64>> from [#graph.source<file = 0, offset = 4096, rows = 512,
+      packing = <form = "rows", encoding = f16>>]
+    ```
+
+    A `weights` type whose groups do not divide a row gives way to smaller groups, at last to F16. Errors: an unknown type,
+    a rule whose type does not fit a row, a rule that matches no matrix, a weight that is packed with scales already.
+  }];
+  let options = [
+    Option<"typeOption", "weights", "std::string", "\"\"", "type of all matrices that no rule names; none: as in the file">,
+    ListOption<"rulesOption", "weights-for", "std::string", "REGEX=TYPE, the first that matches a weight's name counts">
+  ];
+  let statistics = [
+    Statistic<"numWeights", "num-weights", "weights with another encoding">
+  ];
+}
+
 #endif // LLMC_COMPILER_TRANSFORMS_PASSES_TD

@@ -6,9 +6,11 @@
 #include "dialects/Graph/Packing.h"
 
 #include "dialects/Graph/BytePacking.h"
+#include "dialects/Graph/RowEncoder.h"
 
 #include <cassert>
 #include <cstring>
+#include <vector>
 
 namespace llmc::graph {
 
@@ -28,6 +30,7 @@ struct FormName {
 };
 
 constexpr FormName kFormNames[] = {
+    {PackingForm::Rows, "rows"},
     {PackingForm::Transposed, "transposed"},
     {PackingForm::Gptq, "gptq"},
     {PackingForm::GptqV2, "gptq_v2"},
@@ -131,9 +134,9 @@ void unpackCodes(const CodeReader &reader, Encoding target, int64_t columns,
       if (hasZero)
         result = store(result, zero);
     } else {
-      result = store(result, halfOfFloat(scale));
+      result = store(result, floatToHalf(scale));
       if (hasZero)
-        result = store(result, halfOfFloat(zero));
+        result = store(result, floatToHalf(zero));
     }
     for (int64_t k = first; k < first + group; k += 2)
       *result++ =
@@ -141,9 +144,9 @@ void unpackCodes(const CodeReader &reader, Encoding target, int64_t columns,
   }
 }
 
-void unpackTransposed(const RowSource &source, Encoding target, int64_t columns,
-                      int64_t row, uint8_t *result) {
-  int64_t size = encodingFacts(target).blockBytes;
+void unpackTransposed(const RowSource &source, int64_t columns, int64_t row,
+                      uint8_t *result) {
+  int64_t size = encodingFacts(source.packing->encoding).blockBytes;
   for (int64_t k = 0; k < columns; ++k)
     std::memcpy(result + k * size,
                 source.bytes + (k * source.rows + row) * size, size);
@@ -189,6 +192,12 @@ std::optional<PackedSizes> packedSizes(PackingForm form, Encoding encoding,
                                        int64_t group, int64_t rows,
                                        int64_t columns) {
   constexpr int64_t kMaxElements = int64_t(1) << 59;
+  if (form == PackingForm::Rows) {
+    auto size = encodedSizeInBytes(encoding, rows, columns);
+    if (!size || rows < 1 || *size > kMaxElements)
+      return std::nullopt;
+    return PackedSizes{*size, 0, 0};
+  }
   if (!isPlain(encoding) || rows < 1 || columns < 1 ||
       rows > kMaxElements / columns)
     return std::nullopt;
@@ -225,8 +234,8 @@ std::optional<PackedSizes> packedSizes(PackingForm form, Encoding encoding,
 
 bool canUnpack(PackingForm form, Encoding encoding, int64_t group,
                bool hasZeros, int64_t columns, Encoding target) {
-  if (form == PackingForm::Transposed)
-    return target == encoding;
+  if (!hasCodes(form))
+    return target == encoding || canEncode(target);
   if (auto bytes = byteForm(form))
     return target == byteEncoding(*bytes, hasZeros);
   int64_t targetGroup = groupOf(target, columns);
@@ -234,17 +243,42 @@ bool canUnpack(PackingForm form, Encoding encoding, int64_t group,
          isAsymmetric(target) == hasZeros;
 }
 
+/// The row in the encoding of its numbers: in the file or in `scratch`.
+static const uint8_t *plainRow(const RowSource &source, int64_t columns,
+                               int64_t row, uint8_t *scratch) {
+  if (source.packing->form == PackingForm::Rows)
+    return source.bytes +
+           row * *encodedSizeInBytes(source.packing->encoding, 1, columns);
+  unpackTransposed(source, columns, row, scratch);
+  return scratch;
+}
+
+/// The row quantized to `target`.
+static std::optional<std::string> convertRow(const RowSource &source,
+                                             Encoding target, int64_t columns,
+                                             int64_t row, uint8_t *result) {
+  const Encoding from = source.packing->encoding;
+  std::vector<uint8_t> plain(*encodedSizeInBytes(from, 1, columns));
+  std::vector<float> numbers(columns);
+  dequantizeRow(from, plainRow(source, columns, row, plain.data()), columns,
+                numbers.data());
+  return encodeRow(target, numbers.data(), columns, result);
+}
+
 const uint8_t *encodedRow(const RowSource &source, Encoding target,
-                          int64_t columns, int64_t row, uint8_t *scratch) {
+                          int64_t columns, int64_t row, uint8_t *scratch,
+                          std::optional<std::string> &problem) {
   assert(row < source.rows && "the row is the source's");
   if (!source.packing)
     return source.bytes + row * *encodedSizeInBytes(target, 1, columns);
-  if (source.packing->form == PackingForm::Transposed)
-    unpackTransposed(source, target, columns, row, scratch);
-  else if (auto bytes = byteForm(source.packing->form))
+  if (auto bytes = byteForm(source.packing->form))
     unpackBytes(source, *bytes, columns, row, scratch);
-  else
+  else if (hasCodes(source.packing->form))
     unpackCodes(CodeReader(source, columns), target, columns, row, scratch);
+  else if (source.packing->encoding == target)
+    return plainRow(source, columns, row, scratch);
+  else if (auto found = convertRow(source, target, columns, row, scratch))
+    problem = "row " + std::to_string(row) + ": " + *found;
   return scratch;
 }
 
@@ -252,13 +286,6 @@ void decodeVector(const RowSource &source, Encoding encoding, float *result) {
   dequantizeRow(encoding, source.bytes, source.rows, result);
   for (int64_t i = 0; source.addend != 0.0f && i < source.rows; ++i)
     result[i] += source.addend;
-}
-
-uint16_t halfOfFloat(float number) {
-  auto half = static_cast<_Float16>(number);
-  uint16_t bits;
-  std::memcpy(&bits, &half, sizeof(bits));
-  return bits;
 }
 
 } // namespace llmc::graph

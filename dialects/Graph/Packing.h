@@ -8,7 +8,9 @@
 // G = K / group. Words are 32 bits, little-endian; nibble i of a word is its
 // bits 4i … 4i + 3. A zero point that is absent is 8.
 //
-// transposed: numbers of `encoding`, [K][N].
+// rows: rows of any `encoding`, one after another.
+// transposed: numbers of `encoding`, [K][N]. Numbers of these two forms are
+//   quantized (RowEncoder.h) where the weight has another encoding than they.
 // gptq: words [K/8][N], code k in nibble k % 8; scales [G][N]; zero points
 //   [G] words [N/8], nibble n % 8 plus 1.
 // gptq_v2: the same with zero points as they stand.
@@ -38,6 +40,7 @@
 namespace llmc::graph {
 
 enum class PackingForm {
+  Rows,
   Transposed,
   Gptq,
   GptqV2,
@@ -55,6 +58,11 @@ enum class PackingForm {
   UInt8TransposedTensor
 };
 
+/// Whether a source of that form is codes with scales, not numbers.
+inline bool hasCodes(PackingForm form) {
+  return form != PackingForm::Rows && form != PackingForm::Transposed;
+}
+
 /// "gptq" and so on; none for other names.
 std::optional<PackingForm> packingFormOfName(const std::string &name);
 const char *packingFormName(PackingForm form);
@@ -62,7 +70,7 @@ const char *packingFormName(PackingForm form);
 /// Where the parts of a packed source begin, and how they are to be read.
 struct Packing {
   PackingForm form;
-  /// Of the scales, or of transposed numbers.
+  /// Of the scales, or of the numbers of a form without scales.
   Encoding encoding;
   /// Columns that share a scale; K where a row has one.
   int64_t group;
@@ -85,28 +93,30 @@ struct PackedSizes {
 
 /// Bytes of each part of a source of N rows and K columns (scales and zeros
 /// also when it has none). None when the form's words or groups do not divide N
-/// or K, `encoding` is none of F32, F16 and BF16, or the bytes exceed 2^62.
+/// or K, `encoding` is none of F32, F16 and BF16 (but for Rows), or the bytes
+/// exceed 2^62.
 std::optional<PackedSizes> packedSizes(PackingForm form, Encoding encoding,
                                        int64_t group, int64_t rows,
                                        int64_t columns);
 
-/// Whether a weight of encoding `target` can be read from such a source: plain
-/// numbers from transposed ones of the same encoding; an I4 encoding whose
+/// Whether a weight of encoding `target` can be read from such a source: from
+/// numbers in the same encoding, or when it can be made of numbers; of codes an
+/// I4 encoding whose
 /// groups lie in those of the source, with zero points where the source has
 /// some.
 bool canUnpack(PackingForm form, Encoding encoding, int64_t group,
                bool hasZeros, int64_t columns, Encoding target);
 
 /// The bytes of one row in the weight's encoding: in the file, or of a packed
-/// source in `scratch`, which has room for a row.
+/// source in `scratch`, which has room for a row. When the row has a number
+/// that `target` can't hold, `problem` says so, and the bytes are those of no
+/// row.
 const uint8_t *encodedRow(const RowSource &source, Encoding target,
-                          int64_t columns, int64_t row, uint8_t *scratch);
+                          int64_t columns, int64_t row, uint8_t *scratch,
+                          std::optional<std::string> &problem);
 
 /// The numbers of a vector's source, addend included.
 void decodeVector(const RowSource &source, Encoding encoding, float *result);
-
-/// The nearest IEEE binary16 (ties to even; infinity beyond the largest).
-uint16_t halfOfFloat(float number);
 
 } // namespace llmc::graph
 

@@ -18,6 +18,7 @@ namespace {
 driver::Emit emitOf(const std::string &name) {
   return name == "graph"     ? driver::Emit::Graph
          : name == "fused"   ? driver::Emit::Fused
+         : name == "regions" ? driver::Emit::Regions
          : name == "program" ? driver::Emit::Program
          : name == "spirv"   ? driver::Emit::Spirv
                              : driver::Emit::File;
@@ -41,6 +42,13 @@ int runCompile(const Arguments &arguments) {
   options.integer("max-context", "N", compile.maxContext, 1, int64_t{1} << 24,
                   "tokens to plan memory for (default: the model's limit, at "
                   "most 4096)");
+  options.text("weights", "TYPE", compile.weights,
+               "quantize the matrices: f16, int8, int4-g32, int4-g64, "
+               "int4-g128, int4-channel; the integer ones also with -asym "
+               "(default: as in the file)");
+  options.texts("weights-for", "REGEX=TYPE", compile.weightRules,
+                   "another type, or keep, for weights of matching names; the "
+                   "first that matches counts");
   options.choice("kv", {"f32", "f16"}, compile.kvType,
                  "element type of the KV cache (default: the target's)");
   options.choice("pooling", {"none", "mean", "first", "last"}, compile.pooling,
@@ -50,10 +58,10 @@ int runCompile(const Arguments &arguments) {
                "with --pooling: embeddings get length 1");
   options.text("tuning", "FILE", compile.tuningPath,
                "tiles for linears, as `llmc tune` writes them");
-  options.choice("activations", {"f32", "i8"}, compile.activations,
+  options.choice("activations", {"f32", "int8", "i8"}, compile.activations,
                  "type of the activations in prefill (default: the target's)");
-  options.choice("emit", {"graph", "fused", "program", "spirv"}, emit,
-                 "print the IR at a border instead");
+  options.choice("emit", {"graph", "fused", "regions", "program", "spirv"},
+                 emit, "print the IR at a border instead");
   options.text("dump-dir", "DIR", compile.dumpFolder,
                "write the IR after each phase to numbered files");
   options.text("reproducer", "FILE", compile.reproducerPath,

@@ -18,12 +18,14 @@ int runCompile(const Arguments &arguments);
 int runEstimate(const Arguments &arguments);
 int runTargets(const Arguments &arguments);
 int runTune(const Arguments &arguments);
+int runVerify(const Arguments &arguments);
 
 int runBench(const Arguments &arguments);
 int runDevices(const Arguments &arguments);
 int runEmbed(const Arguments &arguments);
 int runInspect(const Arguments &arguments);
 int runLogits(const Arguments &arguments);
+int runPerplexity(const Arguments &arguments);
 int runRun(const Arguments &arguments);
 int runTokenize(const Arguments &arguments);
 

@@ -22,11 +22,13 @@ constexpr auto kRunCompile = runCompile;
 constexpr auto kRunEstimate = runEstimate;
 constexpr auto kRunTargets = runTargets;
 constexpr auto kRunTune = runTune;
+constexpr auto kRunVerify = runVerify;
 #else
 constexpr std::nullptr_t kRunCompile = nullptr;
 constexpr std::nullptr_t kRunEstimate = nullptr;
 constexpr std::nullptr_t kRunTargets = nullptr;
 constexpr std::nullptr_t kRunTune = nullptr;
+constexpr std::nullptr_t kRunVerify = nullptr;
 #endif
 
 const Command kCommands[] = {
@@ -35,6 +37,8 @@ const Command kCommands[] = {
     {"embed", "turn texts into vectors", runEmbed},
     {"bench", "measure prefill and decode", runBench},
     {"logits", "write the logits after every token", runLogits},
+    {"perplexity", "say how well a model predicts a text", runPerplexity},
+    {"verify", "compare a .llmc file with its model", kRunVerify},
     {"inspect", "show what is in a .llmc file", runInspect},
     {"estimate", "predict speed and memory on a target", kRunEstimate},
     {"tune", "find the best tiles for a target", kRunTune},

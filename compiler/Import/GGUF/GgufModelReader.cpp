@@ -56,7 +56,7 @@ llvm::Error GgufModelReader::readSource(importer::ModelSource &source) {
       file.getString("general.architecture");
   if (!architecture)
     return architecture.takeError();
-  source.files = {file.path().str()};
+  source.files = file.paths();
   source.architecture = architectureName = architecture->str();
   llvm::Expected<std::optional<StringRef>> title =
       file.findString("general.name");
@@ -117,7 +117,7 @@ llvm::Error GgufModelReader::readWeight(const Twine &name,
                 shapeText(shape) + " (outermost dimension first)");
   used.insert(fullName);
   result = {fullName, SmallVector<int64_t, 2>(shape), tensor->encoding,
-            tensor->offset};
+            tensor->offset, tensor->file};
   return llvm::Error::success();
 }
 

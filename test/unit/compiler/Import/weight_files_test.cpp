@@ -118,9 +118,9 @@ TEST_F(WeightFilesTest, PackingsThatDoNotFitAreRefused) {
   EXPECT_THAT(refusalOf("tensor<3x4x!graph.encoded<f32>>",
                         "form = \"diagonal\", encoding = f32"),
               HasSubstr("weight 'w' has an unknown packing 'diagonal'"));
-  EXPECT_THAT(refusalOf("tensor<3x4x!graph.encoded<f16>>",
+  EXPECT_THAT(refusalOf("tensor<3x4x!graph.encoded<bf16>>",
                         "form = \"transposed\", encoding = f32"),
-              HasSubstr("weight 'w' of 3 rows and 4 columns in encoding F16 "
+              HasSubstr("weight 'w' of 3 rows and 4 columns in encoding BF16 "
                         "can't be read from #graph.packing"));
   EXPECT_THAT(refusalOf("tensor<3x!graph.encoded<f32>>",
                         "form = \"transposed\", encoding = f32"),

@@ -6,6 +6,7 @@
 #include "compiler/Serialization/PackWeight.h"
 
 #include "codegen/Lowering/WeightType.h"
+#include "dialects/Graph/RowEncoder.h"
 
 #include <gtest/gtest.h>
 
@@ -299,7 +300,8 @@ std::vector<uint8_t> pack(Encoding encoding, const WeightLayout &layout,
                           const std::vector<llmc::graph::RowSource> &sources) {
   std::vector<uint8_t> packed(layout.bytes, 0);
   WeightPacker packer(encoding, layout, sources);
-  packer.packTiles(0, packer.numTiles(), packed.data());
+  EXPECT_EQ(packer.packTiles(0, packer.numTiles(), packed.data()),
+            std::nullopt);
   return packed;
 }
 
@@ -488,6 +490,67 @@ TEST(PackWeightTest, Q4_KSixBitScales) {
     dot += unpacker.value(0, k);
   }
   EXPECT_EQ(dot, 2208);
+}
+
+/// 20 rows of 64 numbers, and the same as the file would hold them turned.
+struct Quantized {
+  static constexpr int64_t kRows = 20, kColumns = 64;
+  Quantized() : rows(kRows * kColumns), turned(kRows * kColumns) {
+    std::mt19937 random(7);
+    for (int64_t n = 0; n < kRows; ++n)
+      for (int64_t k = 0; k < kColumns; ++k)
+        rows[n * kColumns + k] = turned[k * kRows + n] =
+            std::uniform_real_distribution<float>(-1, 1)(random);
+  }
+  static llmc::graph::RowSource source(const std::vector<float> &numbers,
+                                       llmc::graph::PackingForm form) {
+    return {reinterpret_cast<const uint8_t *>(numbers.data()), kRows, 0,
+            llmc::graph::Packing{form, Encoding::F32, kColumns}};
+  }
+  std::vector<float> rows, turned;
+};
+
+TEST(PackWeightTest, RowsAreQuantizedToTheWeightsEncoding) {
+  Quantized numbers;
+  for (Encoding target : {Encoding::I4_G32, Encoding::I8_CHANNEL,
+                          Encoding::I4_CHANNEL_ASYM, Encoding::F16}) {
+    SCOPED_TRACE(llmc::graph::encodingFacts(target).name);
+    int64_t rowBytes =
+        *llmc::graph::encodedSizeInBytes(target, Quantized::kColumns);
+    std::vector<uint8_t> encoded(Quantized::kRows * rowBytes);
+    for (int64_t n = 0; n < Quantized::kRows; ++n)
+      ASSERT_FALSE(
+          llmc::graph::encodeRow(target, &numbers.rows[n * Quantized::kColumns],
+                                 Quantized::kColumns, &encoded[n * rowBytes]));
+    auto layout =
+        llmc::codegen::tiledLayout(llmc::codegen::weightFormat(target),
+                                   Quantized::kRows, Quantized::kColumns);
+    std::vector<uint8_t> expected =
+        pack(target, *layout, {{encoded.data(), Quantized::kRows}});
+    using llmc::graph::PackingForm;
+    EXPECT_EQ(pack(target, *layout,
+                   {Quantized::source(numbers.rows, PackingForm::Rows)}),
+              expected);
+    EXPECT_EQ(
+        pack(target, *layout,
+             {Quantized::source(numbers.turned, PackingForm::Transposed)}),
+        expected);
+  }
+}
+
+TEST(PackWeightTest, WhatCannotBeQuantizedIsNamed) {
+  Quantized numbers;
+  numbers.rows[17 * Quantized::kColumns + 5] = NAN;
+  auto layout =
+      llmc::codegen::tiledLayout(llmc::codegen::weightFormat(Encoding::I4_G64),
+                                 Quantized::kRows, Quantized::kColumns);
+  std::vector<uint8_t> packed(layout->bytes, 0);
+  WeightPacker packer(
+      Encoding::I4_G64, *layout,
+      {Quantized::source(numbers.rows, llmc::graph::PackingForm::Rows)});
+  auto problem = packer.packTiles(0, packer.numTiles(), packed.data());
+  ASSERT_TRUE(problem);
+  EXPECT_EQ(problem->substr(0, 23), "row 17: number 5 is nan") << *problem;
 }
 
 } // namespace

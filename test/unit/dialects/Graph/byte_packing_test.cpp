@@ -30,10 +30,13 @@ std::vector<float> decode(const std::string &name, bool hasZeros,
       canUnpack(form, Encoding::F32, kColumns, hasZeros, kColumns, target));
   std::vector<float> result(kRows * kColumns);
   std::vector<uint8_t> scratch(*encodedSizeInBytes(target, 1, kColumns));
+  std::optional<std::string> problem;
   for (int64_t row = 0; row != kRows; ++row)
-    dequantizeRow(target,
-                  encodedRow(source, target, kColumns, row, scratch.data()),
-                  kColumns, &result[row * kColumns]);
+    dequantizeRow(
+        target,
+        encodedRow(source, target, kColumns, row, scratch.data(), problem),
+        kColumns, &result[row * kColumns]);
+  EXPECT_FALSE(problem);
   return result;
 }
 
