@@ -234,6 +234,36 @@ TEST(LinearTile, waitingSumsFitWorkgroupMemory) {
             4096);
 }
 
+/// Registers that the Malis' compilers (Mesa 26.2.6) take for a GEMV of staged
+/// input, of one linear: mali-g610, mali-g76.
+TEST(GemvRegisters, malis) {
+  struct Measured {
+    WeightFormat format;
+    bool hasNorm;
+    std::vector<int64_t> registers;
+  };
+  const std::vector<Measured> kernels = {{WeightFormat::F16, true, {22, 25}},
+                                         {WeightFormat::Q8_0, true, {25, 26}},
+                                         {WeightFormat::Q4_0, false, {26, 28}},
+                                         {WeightFormat::Q4_0, true, {26, 28}},
+                                         {WeightFormat::Q4_K, false, {26, 26}},
+                                         {WeightFormat::Q6_K, false, {28, 30}},
+                                         {WeightFormat::Q6_K, true, {32, 31}}};
+  GemvStrategy strategy;
+  strategy.staging = Staging::Always;
+  for (const Measured &kernel : kernels) {
+    LinearShape linear = shape(kernel.format, 1);
+    linear.hasNorm = kernel.hasNorm;
+    LinearTile tile{true, {64, 1, 1}, 1, 4, 32, 4, 0};
+    auto estimate = static_cast<double>(
+        gemvRegisters(linear, tile, device(32, 64), strategy));
+    for (int64_t registers : kernel.registers)
+      EXPECT_NEAR(estimate, static_cast<double>(registers),
+                  static_cast<double>(registers) / 4)
+          << formatName(kernel.format);
+  }
+}
+
 /// What the drivers' compilers take (Mesa 26.2.6) for kernels of 2048x2048
 /// weights and 128 rows.
 struct MeasuredGemm {
