@@ -91,16 +91,6 @@ std::vector<float> roundByMaximum(Encoding encoding,
   return decoded;
 }
 
-/// The error of each group, since a group's weights are its own.
-double errorOfGroups(Encoding encoding, const std::vector<float> &x,
-                     const std::vector<float> &decoded) {
-  int64_t group = groupOf(encoding, x.size());
-  double sum = 0;
-  for (size_t first = 0; first < x.size(); first += group)
-    sum += weightedError(&x[first], &decoded[first], group);
-  return sum;
-}
-
 class RowEncoderTest : public testing::TestWithParam<Encoding> {};
 
 TEST_P(RowEncoderTest, NeverWorseThanTheScaleOfTheMaximum) {
