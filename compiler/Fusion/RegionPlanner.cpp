@@ -395,6 +395,9 @@ void RegionPlanner::formWithProducers(NodeKind wanted) {
       continue;
     NodeSet set = {id};
     addProducers(id, set);
+    // A producer may read a region that reads the root.
+    if (!canRunAsOne(set))
+      set = {id};
     set = grow(set, Neighbours::All);
     addRegion(id, wanted == NodeKind::Conv ? set : withQuantization(set));
   }

@@ -47,8 +47,8 @@ int runCompile(const Arguments &arguments) {
                "int4-g128, int4-channel; the integer ones also with -asym "
                "(default: as in the file)");
   options.texts("weights-for", "REGEX=TYPE", compile.weightRules,
-                   "another type, or keep, for weights of matching names; the "
-                   "first that matches counts");
+                "another type, or keep, for weights of matching names; the "
+                "first that matches counts");
   options.choice("kv", {"f32", "f16"}, compile.kvType,
                  "element type of the KV cache (default: the target's)");
   options.choice("pooling", {"none", "mean", "first", "last"}, compile.pooling,

@@ -292,9 +292,9 @@ LLMC_API uint32_t llmc_embedder_size(const llmc_embedder_t *embedder);
 /* Embeds |num_texts| texts: |tokens| are those of all, one text after another,
  * |num_tokens[i]| those of text i. |embeddings|: room for
  * llmc_embedder_size() floats for each. A text's embedding does not depend on
- * the others. LLMC_STATUS_CONTEXT_FULL: a text is too long; the message has both
- * numbers. LLMC_STATUS_UNSUPPORTED: the file does not say how rows become an
- * embedding. */
+ * the others. LLMC_STATUS_CONTEXT_FULL: a text is too long; the message has
+ * both numbers. LLMC_STATUS_UNSUPPORTED: the file does not say how rows become
+ * an embedding. */
 LLMC_API llmc_status_t llmc_embed(llmc_embedder_t *embedder,
                                   const int32_t *tokens,
                                   const size_t *num_tokens, size_t num_texts,

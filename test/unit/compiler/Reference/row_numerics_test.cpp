@@ -10,9 +10,9 @@
 #include <cmath>
 #include <limits>
 
+namespace llmc::reference {
 namespace {
 
-using namespace llmc::reference;
 using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::Pointwise;
@@ -111,3 +111,4 @@ TEST(RowNumericsTest, RotaryTurnsByPositionsOfRows) {
 }
 
 } // namespace
+} // namespace llmc::reference
