@@ -248,6 +248,17 @@ Value GraphEmitter::layerNorm(Value input, Value gain, Value bias,
                                     bias, builder.getF32FloatAttr(epsilon));
 }
 
+Value GraphEmitter::pool(Value hidden, Value spans, graph::Pooling mode,
+                         bool isNormalized) {
+  constexpr float kLengthEpsilon = 1e-12f; // as torch's normalize has it
+  Value result = graph::PoolOp::create(builder, loc, hidden.getType(), hidden,
+                                       spans, mode);
+  if (!isNormalized)
+    return result;
+  return graph::L2NormalizeOp::create(builder, loc, result.getType(), result,
+                                      builder.getF32FloatAttr(kLengthEpsilon));
+}
+
 Value GraphEmitter::rangeMask(Value input, Value ranges) {
   return graph::RangeMaskOp::create(builder, loc, input.getType(), input,
                                     ranges);

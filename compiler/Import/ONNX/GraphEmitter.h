@@ -67,6 +67,8 @@ public:
   Value reduceMean(Value input);
   Value layerNorm(Value input, Value gain, Value bias, float epsilon);
   Value rangeMask(Value input, Value ranges);
+  /// [rows, size] and [texts, 2] → [texts, size], of length 1 when normalized.
+  Value pool(Value hidden, Value spans, graph::Pooling mode, bool isNormalized);
 
   template <typename OpT>
   Value unary(Value input) {

@@ -92,6 +92,8 @@ private:
   /// Names of dimensions of the inputs.
   llvm::StringMap<Symbol> symbols;
   bool isEncoder = false;
+  /// The function's argument of the rows of each text.
+  Value spans;
 };
 
 //===----------------------------------------------------------------------===//
@@ -182,6 +184,7 @@ llvm::Error OnnxImporter::startFunction() {
   auto addPlaces = [&] {
     arguments.push_back({"positions", indices({rows})});
     arguments.push_back({"ranges", indices({rows, 2})});
+    arguments.push_back({"spans", indices({rows, 2})});
   };
   if (isEncoder)
     arguments.push_back({"tokens", indices({rows})});
@@ -205,8 +208,9 @@ llvm::Error OnnxImporter::startFunction() {
   }
   addPlaces();
   graph.emit.startFunction(isEncoder ? "encode" : "main", arguments);
-  graph.positions = graph.emit.argument(arguments.size() - 2);
-  graph.ranges = graph.emit.argument(arguments.size() - 1);
+  graph.positions = graph.emit.argument(arguments.size() - 3);
+  graph.ranges = graph.emit.argument(arguments.size() - 2);
+  spans = graph.emit.argument(arguments.size() - 1);
   return llvm::Error::success();
 }
 
@@ -405,6 +409,13 @@ llvm::Expected<OwningOpRef<ModuleOp>> OnnxImporter::run() {
     results.push_back(*value);
     names.push_back(isEncoder && outputs.size() == 1 ? "hidden"
                                                      : info->name.str());
+  }
+  if (isEncoder && options.pooling && options.pooling->mode) {
+    graph.emit.at("pooling");
+    results.push_back(graph.emit.pool(results.front(), spans,
+                                      *options.pooling->mode,
+                                      options.pooling->isNormalized));
+    names.push_back("embedding");
   }
   OwningOpRef<ModuleOp> module = graph.emit.finish(results, names);
   if (llvm::Error error = setAttributes(*module))
