@@ -283,7 +283,10 @@ std::vector<PlanNode> makeRandomGraph(std::mt19937 &random) {
     PlanNode next;
     next.kind =
         static_cast<NodeKind>(below(static_cast<int>(NodeKind::Other) + 1));
-    int numOperands = next.kind == NodeKind::Leaf ? 0 : below(3);
+    // A view is of one value.
+    bool isView =
+        next.kind == NodeKind::Slice || next.kind == NodeKind::Reshape;
+    int numOperands = next.kind == NodeKind::Leaf ? 0 : below(isView ? 2 : 3);
     for (int i = 0; i != numOperands && id != 0; ++i)
       next.operands.push_back(id - 1 - below(std::min(id, 8)));
     next.type = below(2);
