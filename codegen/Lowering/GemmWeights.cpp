@@ -94,16 +94,7 @@ std::array<Value, 4> GemmWeights::bytesToF32(Value word, bool isSigned) {
       numbers[byte] = b.extract(all, byte);
     return numbers;
   }
-  for (int64_t byte = 0; byte < 4; ++byte) {
-    Value code;
-    if (isSigned)
-      code = b.shiftRightSigned(b.shiftLeft(word, 24 - 8 * byte), 24);
-    else if (byte == 3)
-      code = b.shiftRight(word, 24);
-    else
-      code = b.bitAnd(b.shiftRight(word, 8 * byte), 255);
-    numbers[byte] = b.signedToF32(code);
-  }
+  llvm::copy(b.shiftedBytesToF32(word, isSigned), numbers.begin());
   return numbers;
 }
 

@@ -289,6 +289,21 @@ Value KernelBuilder::signedBytesToF32(Value i32) {
   return signedToF32(bytesOf(*this, i32));
 }
 
+SmallVector<Value> KernelBuilder::shiftedBytesToF32(Value i32, bool isSigned) {
+  SmallVector<Value> numbers;
+  for (int64_t byte = 0; byte < 4; ++byte) {
+    Value code;
+    if (isSigned)
+      code = shiftRightSigned(shiftLeft(i32, 24 - 8 * byte), 24);
+    else if (byte == 3)
+      code = shiftRight(i32, 24);
+    else
+      code = bitAnd(shiftRight(i32, 8 * byte), 255);
+    numbers.push_back(signedToF32(code));
+  }
+  return numbers;
+}
+
 Value KernelBuilder::bitcastToF32(Value integer) {
   return arith::BitcastOp::create(
       *this, withElement(integer.getType(), getF32Type()), integer);

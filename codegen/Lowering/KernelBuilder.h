@@ -97,6 +97,9 @@ public:
   /// i8_arithmetic.
   Value unsignedBytesToF32(Value i32);
   Value signedBytesToF32(Value i32);
+  /// The same by shifts and masks, one number a byte: without arithmetic on
+  /// bytes.
+  SmallVector<Value> shiftedBytesToF32(Value i32, bool isSigned);
   /// Same bits: i32 to f32 and back, scalars and vectors.
   Value bitcastToF32(Value integer);
   Value bitcastToI32(Value value);

@@ -524,58 +524,6 @@ LogicalResult verifyQuantized(RegionContext &context, const SdpaShape &shape,
          << shape.valueLanes;
 }
 
-/// The table of biases by distance, which must reach from the first to the last
-/// of the rows.
-FailureOr<WeightView> relativeTable(RegionContext &context,
-                                    graph::SdpaOp sdpa) {
-  auto dequantize = sdpa.getRelative().getDefiningOp<graph::DequantizeOp>();
-  if (!dequantize)
-    return sdpa.emitOpError("has biases by distance that are no weight");
-  auto query = cast<RankedTensorType>(sdpa.getQuery().getType());
-  auto table = cast<RankedTensorType>(sdpa.getRelative().getType());
-  int64_t most = (table.getDimSize(0) / query.getDimSize(1) + 1) / 2;
-  if (context.rowsOf(query) > most)
-    return sdpa.emitOpError("has ")
-           << context.rowsOf(query) << " rows; its biases by distance serve "
-           << most;
-  return context.weight(dequantize.getInput());
-}
-
-FailureOr<SdpaViews> sdpaViews(RegionContext &context, graph::SdpaOp sdpa) {
-  FailureOr<View> query = context.view(sdpa.getQuery()),
-                  key = context.view(sdpa.getKey()),
-                  value = context.view(sdpa.getValue());
-  if (failed(query) || failed(key) || failed(value))
-    return failure();
-  SdpaViews views = {*query, *key, *value, {}, {}, {}, StepWord::Position};
-  if (sdpa.getPosition()) {
-    FailureOr<StepWord> position = context.word(sdpa.getPosition());
-    if (failed(position))
-      return failure();
-    views.position = *position;
-  } else if (key->stateType) {
-    return sdpa.emitOpError("reads keys of a cache and has no position, which "
-                            "says how many there are");
-  }
-  auto addView = [&](Value operand, std::optional<View> &view) {
-    FailureOr<View> found = context.view(operand);
-    if (succeeded(found))
-      view = *found;
-    return LogicalResult(found);
-  };
-  if (sdpa.getBias() && failed(addView(sdpa.getBias(), views.bias)))
-    return failure();
-  if (sdpa.getRanges() && failed(addView(sdpa.getRanges(), views.ranges)))
-    return failure();
-  if (sdpa.getRelative()) {
-    FailureOr<WeightView> table = relativeTable(context, sdpa);
-    if (failed(table))
-      return failure();
-    views.relative = *table;
-  }
-  return views;
-}
-
 } // namespace
 
 LogicalResult lowerSdpa(RegionContext &context) {

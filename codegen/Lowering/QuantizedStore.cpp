@@ -143,7 +143,8 @@ static Value overBlock(KernelBuilder &b, Value memory, Value slot,
   return all;
 }
 
-void QuantizedStore::storeShared(ArrayRef<SharedQuad> quads, int64_t numSlots) {
+void QuantizedStore::shareMagnitudes(ArrayRef<SharedQuad> quads,
+                                     int64_t numSlots) {
   size_t numRows = quads.front().values.size();
   auto typeFor = [&](Type element) -> Type {
     return numRows == 1 ? element : VectorType::get(4, element);
@@ -161,7 +162,11 @@ void QuantizedStore::storeShared(ArrayRef<SharedQuad> quads, int64_t numSlots) {
     b.store(joinRows(b, rows), magnitudes, quad.slot);
   }
   b.barrier();
+}
 
+void QuantizedStore::storeShared(ArrayRef<SharedQuad> quads, int64_t numSlots) {
+  shareMagnitudes(quads, numSlots);
+  size_t numRows = quads.front().values.size();
   SmallVector<Value> scales;
   auto storeIf = [&](Value stores, llvm::function_ref<void()> store) {
     stores ? b.ifThen(stores, store) : store();

@@ -73,6 +73,9 @@ public:
   void storeShared(ArrayRef<SharedQuad> quads, int64_t numSlots);
 
 private:
+  /// Puts the largest magnitude of each quad and row into workgroup memory,
+  /// which it allocates.
+  void shareMagnitudes(ArrayRef<SharedQuad> quads, int64_t numSlots);
   /// Index of a row's item in [rows / 4][width][4 rows], or of four rows' item
   /// in [rows / 4][width].
   Value placeOf(Value row, Value item, int64_t width, size_t numRows);

@@ -32,6 +32,10 @@ struct SdpaViews {
   StepWord position;
 };
 
+/// The operands of `sdpa`, or an error when keys of a cache come without a
+/// position.
+FailureOr<SdpaViews> sdpaViews(RegionContext &context, graph::SdpaOp sdpa);
+
 /// Computes all of it at the kernel's start. The workgroups' numbers are:
 /// blocks of queries, KV head, split.
 class SdpaPlace {

@@ -321,21 +321,6 @@ SmallVector<Value> WeightDecoder::decodeFloats(Value words) {
   return columns;
 }
 
-SmallVector<Value> WeightDecoder::convertBytes(Value bytes, bool isSigned) {
-  SmallVector<Value> columns;
-  for (int64_t byte = 0; byte < 4; ++byte) {
-    Value code;
-    if (isSigned)
-      code = b.shiftRightSigned(b.shiftLeft(bytes, 24 - 8 * byte), 24);
-    else if (byte == 3)
-      code = b.shiftRight(bytes, 24);
-    else
-      code = b.bitAnd(b.shiftRight(bytes, 8 * byte), 255);
-    columns.push_back(b.signedToF32(code));
-  }
-  return columns;
-}
-
 /// One shift brings a byte's low nibble to bits 15 … 18, worth 1 … 8 under an
 /// exponent of 256, and its high nibble to bits 19 … 22, under an exponent of
 /// 16.
@@ -429,11 +414,12 @@ SmallVector<Value> WeightDecoder::columnCodes(ArrayRef<Unit> units,
   const Unit &codes = units.front();
   bool isExponent = decode == CodeDecode::Exponent;
   if (!hasNibbles())
-    return isExponent ? convertBytes(b.bitXor(codes.words, 0x80808080), false)
-                      : convertBytes(codes.words, true);
+    return isExponent
+               ? b.shiftedBytesToF32(b.bitXor(codes.words, 0x80808080), false)
+               : b.shiftedBytesToF32(codes.words, true);
   if (isExponent && hasPlainNibbles(layout().format))
     return exponentNibbles(codes.words, half);
-  return convertBytes(nibbleBytes(codes, half), hasCodebook());
+  return b.shiftedBytesToF32(nibbleBytes(codes, half), hasCodebook());
 }
 
 SmallVector<Value> WeightDecoder::loadWeights(Value group, const Group &data,

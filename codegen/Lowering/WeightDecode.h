@@ -158,7 +158,6 @@ private:
   void loadQ6Scales(const Place &place, Group &data);
   void loadPlainScales(const Place &place, Group &data);
   SmallVector<Value> decodeFloats(Value words);
-  SmallVector<Value> convertBytes(Value bytes, bool isSigned);
   SmallVector<Value> exponentNibbles(Value words, int64_t half);
   /// Codes of nibbles and high bits or a codebook, one in each byte.
   Value nibbleBytes(const Unit &unit, int64_t half);

@@ -76,8 +76,8 @@ std::optional<LinearTile> selectGemm(const LinearShape &shape,
                                      const DeviceLimits &device,
                                      const GemmStrategy &strategy);
 
-/// GEMV for up to eight rows, else GEMM; nothing when no tile fits the device's
-/// limits.
+/// GEMV for as few rows as the family says, else GEMM; nothing when no tile
+/// fits the device's limits.
 std::optional<LinearTile> selectLinearTile(const LinearShape &shape,
                                            const DeviceLimits &device,
                                            const FamilyStrategy &strategy);

@@ -68,6 +68,16 @@ importOnnxFile(MLIRContext &context, StringRef path,
 
 } // namespace
 
+llvm::Expected<int64_t>
+ImportOptions::chooseContextLength(StringRef file, const Twine &field,
+                                   int64_t most, int64_t usual) const {
+  if (contextLength < 0 || contextLength > most)
+    return llvm::createStringError(
+        file + ": the requested context length is " + Twine(contextLength) +
+        ", allowed are 1 to " + Twine(most) + " (" + field + ")");
+  return contextLength != 0 ? contextLength : std::min(most, usual);
+}
+
 llvm::Expected<OwningOpRef<ModuleOp>>
 importModel(MLIRContext &context, StringRef path,
             const ImportOptions &options) {

@@ -35,6 +35,13 @@ struct ImportOptions {
   int64_t contextLength = 0;
   /// Of encoders, instead of what the file says.
   std::optional<PoolingOption> pooling;
+
+  /// `contextLength`, or the smaller of the model's maximum `most` and `usual`
+  /// when it is 0. An error when the model has fewer: it names `file` and the
+  /// `field` that says so.
+  llvm::Expected<int64_t> chooseContextLength(StringRef file,
+                                              const Twine &field, int64_t most,
+                                              int64_t usual) const;
 };
 
 /// Reads `path` (a GGUF file, a Hugging Face directory, or a .mlir file in the

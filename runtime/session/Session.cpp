@@ -89,8 +89,7 @@ Status checkRows(const format::Port &port, uint64_t rows) {
 /// Everything that a step in flight uses.
 struct Session::State {
   std::shared_ptr<const Module> module; // outlives what follows
-  SessionOptions options;
-  std::chrono::milliseconds timeout;
+  SessionOptions options;               // with a timeout that is not 0
   BufferList buffers; // by index in the variant; null for weights, which the
                       // module has
   std::unique_ptr<vulkan::DescriptorSets> sets;
@@ -156,7 +155,7 @@ Status Session::State::zeroBuffers() {
       recording.fillWithZeros(*buffer);
     else if (buffer)
       std::memset(buffer->mapped(), 0, buffer->size());
-  return commands->finish(timeout);
+  return commands->finish(options.stepTimeout);
 }
 
 Status Session::State::createSets() {
@@ -251,9 +250,9 @@ Session::create(std::shared_ptr<const Module> module,
   state->module = std::move(module);
   state->options = options;
   vulkan::Device &device = state->module->device();
-  state->timeout = options.stepTimeout.count() > 0
-                       ? options.stepTimeout
-                       : defaultTimeout(device.facts());
+  std::chrono::milliseconds &timeout = state->options.stepTimeout;
+  if (timeout.count() <= 0)
+    timeout = defaultTimeout(device.facts());
   LLMC_RETURN_IF_ERROR(state->createBuffers());
   LLMC_RETURN_IF_ERROR(state->zeroBuffers());
   LLMC_RETURN_IF_ERROR(state->createSets());
@@ -350,7 +349,7 @@ Status Session::submit(std::initializer_list<uint32_t> entries) {
     state->submission.push_back(state->recorded[entry].handle());
   LLMC_RETURN_IF_ERROR(
       state->module->device().submit(state->submission, *state->fence));
-  state->failure = state->fence->waitAndReset(state->timeout);
+  state->failure = state->fence->waitAndReset(state->options.stepTimeout);
   LLMC_RETURN_IF_ERROR(state->failure);
   if (!state->timestamps.empty())
     for (const uint32_t entry : entries)
@@ -401,7 +400,7 @@ StatusOr<std::unique_ptr<Session>> Session::fork() const {
     recording.copy(buffer, 0, *copy->state->buffers[index], 0, buffer.size());
     return okStatus();
   }));
-  LLMC_RETURN_IF_ERROR(commands->finish(state->timeout));
+  LLMC_RETURN_IF_ERROR(commands->finish(state->options.stepTimeout));
   return copy;
 }
 

@@ -82,12 +82,11 @@ llvm::Error GgufModelReader::readContextLength(int64_t longest,
   int64_t most;
   if (llvm::Error error = readSize("context_length", most))
     return error;
-  if (options.contextLength < 0 || options.contextLength > most)
-    return fail("the requested context length is " +
-                Twine(options.contextLength) + ", allowed are 1 to " +
-                Twine(most) + " (metadata '" + key("context_length") + "')");
-  result = options.contextLength != 0 ? options.contextLength
-                                      : std::min(most, longest);
+  auto length = options.chooseContextLength(
+      file.path(), "metadata '" + key("context_length") + "'", most, longest);
+  if (!length)
+    return length.takeError();
+  result = *length;
   return llvm::Error::success();
 }
 

@@ -9,11 +9,15 @@
 
 #include "compiler/Import/GGUF/GgufReader.h"
 
+#include "compiler/Import/Quoted.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace llmc::gguf {
+
+using importer::quoted;
 
 namespace {
 
@@ -50,17 +54,6 @@ uint64_t scalarBytes(ValueType type) {
     return 0;
   }
   return 0;
-}
-
-/// A name from the file for a message: escaped, and cut when long.
-std::string quoted(StringRef text) {
-  std::string result = "'";
-  llvm::raw_string_ostream stream(result);
-  llvm::printEscapedString(text.take_front(80), stream);
-  if (text.size() > 80)
-    stream << "…";
-  stream << "'";
-  return result;
 }
 
 } // namespace

@@ -184,14 +184,12 @@ llvm::Error DecoderReader::readContextLength() {
   int64_t most;
   if (llvm::Error error = config.readSize("max_position_embeddings", most))
     return error;
-  if (options.contextLength < 0 || options.contextLength > most)
-    return llvm::createStringError(
-        folder.configPath() + ": the requested context length is " +
-        Twine(options.contextLength) + ", allowed are 1 to " + Twine(most) +
-        " (field 'max_position_embeddings')");
-  model.contextLength = options.contextLength != 0
-                            ? options.contextLength
-                            : std::min(most, importer::kDefaultContextLength);
+  auto length = options.chooseContextLength(
+      folder.configPath(), "field 'max_position_embeddings'", most,
+      importer::kDefaultContextLength);
+  if (!length)
+    return length.takeError();
+  model.contextLength = *length;
   return llvm::Error::success();
 }
 

@@ -129,14 +129,12 @@ llvm::Error EncoderReader::readContextLength() {
   if (most < 1)
     return config.refuse("max_position_embeddings",
                          "are numbers above " + Twine(type.firstPosition));
-  if (options.contextLength < 0 || options.contextLength > most)
-    return llvm::createStringError(
-        folder.configPath() + ": the requested context length is " +
-        Twine(options.contextLength) + ", allowed are 1 to " + Twine(most) +
-        " (field 'max_position_embeddings')");
-  model.contextLength = options.contextLength != 0
-                            ? options.contextLength
-                            : std::min(most, importer::kDefaultTextLength);
+  auto length = options.chooseContextLength(folder.configPath(),
+                                            "field 'max_position_embeddings'",
+                                            most, importer::kDefaultTextLength);
+  if (!length)
+    return length.takeError();
+  model.contextLength = *length;
   return llvm::Error::success();
 }
 

@@ -5,6 +5,8 @@
 
 #include "compiler/Import/ONNX/OnnxReader.h"
 
+#include "compiler/Import/Quoted.h"
+
 #include "compiler/Import/ONNX/ExternalData.h"
 #include "compiler/Import/ONNX/WireReader.h"
 
@@ -17,6 +19,8 @@
 
 namespace llmc::onnx {
 
+using importer::quoted;
+
 namespace {
 
 /// More fields, nodes, tensors and attributes than any model has; they keep
@@ -28,17 +32,6 @@ constexpr size_t kMaxRank = 16;
 /// Of tensors whose elements are written as varints: those are decoded into
 /// memory.
 constexpr size_t kMaxDecodedElements = size_t{1} << 20;
-
-/// A name from the file for a message: escaped, and cut when long.
-std::string quoted(StringRef text) {
-  std::string result = "'";
-  llvm::raw_string_ostream stream(result);
-  llvm::printEscapedString(text.take_front(80), stream);
-  if (text.size() > 80)
-    stream << "…";
-  stream << "'";
-  return result;
-}
 
 /// Elements of a shape; none when a dimension is negative or the product is
 /// beyond int64.
@@ -62,76 +55,7 @@ std::optional<int64_t> sizeInBytes(const Tensor &tensor) {
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Facts and look-ups
-//===----------------------------------------------------------------------===//
-
-std::string dataTypeName(DataType type) {
-  static constexpr const char *kNames[] = {
-      "UNDEFINED", "FLOAT",  "UINT8",     "INT8",       "UINT16",  "INT16",
-      "INT32",     "INT64",  "STRING",    "BOOL",       "FLOAT16", "DOUBLE",
-      "UINT32",    "UINT64", "COMPLEX64", "COMPLEX128", "BFLOAT16"};
-  auto number = static_cast<int32_t>(type);
-  if (number >= 0 && number < static_cast<int32_t>(std::size(kNames)))
-    return kNames[number];
-  if (type == DataType::UInt4 || type == DataType::Int4)
-    return type == DataType::UInt4 ? "UINT4" : "INT4";
-  return "type " + std::to_string(number);
-}
-
-unsigned dataTypeBits(DataType type) {
-  switch (type) {
-  case DataType::UInt4:
-  case DataType::Int4:
-    return 4;
-  case DataType::UInt8:
-  case DataType::Int8:
-  case DataType::Bool:
-    return 8;
-  case DataType::UInt16:
-  case DataType::Int16:
-  case DataType::Float16:
-  case DataType::BFloat16:
-    return 16;
-  case DataType::Float:
-  case DataType::Int32:
-  case DataType::UInt32:
-    return 32;
-  case DataType::Int64:
-  case DataType::UInt64:
-  case DataType::Double:
-    return 64;
-  case DataType::Undefined:
-  case DataType::String:
-    return 0;
-  }
-  return 0;
-}
-
 int64_t Tensor::numElements() const { return *countElements(shape); }
-
-const Attribute *Node::find(StringRef attribute) const {
-  for (const Attribute &candidate : attributes)
-    if (candidate.name == attribute)
-      return &candidate;
-  return nullptr;
-}
-
-std::optional<int64_t> OnnxFile::opset(StringRef domain) const {
-  auto found = opsets.find(domain == "ai.onnx" ? "" : domain);
-  return found == opsets.end() ? std::nullopt : std::optional(found->second);
-}
-
-const Tensor *OnnxFile::findInitializer(StringRef tensor) const {
-  auto found = initializerIndex.find(tensor);
-  return found == initializerIndex.end() ? nullptr
-                                         : &initializerList[found->second];
-}
-
-const Node *OnnxFile::producer(StringRef value) const {
-  auto found = producerIndex.find(value);
-  return found == producerIndex.end() ? nullptr : &nodeList[found->second];
-}
 
 //===----------------------------------------------------------------------===//
 // Parser
