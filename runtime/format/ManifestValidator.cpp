@@ -103,6 +103,19 @@ private:
   Status checkVariant(const std::string &path, const Variant &variant) const {
     LLMC_RETURN_IF_ERROR(
         checkNotEmpty(path + ".target.name", variant.target().name()));
+    LLMC_RETURN_IF_ERROR(checkBuffers(path, variant));
+    for (int i = 0; i < variant.weights_size(); ++i)
+      LLMC_RETURN_IF_ERROR(checkPlacement(indexed(path + ".weights", i),
+                                          variant, variant.weights(i)));
+    for (int i = 0; i < variant.kernels_size(); ++i)
+      LLMC_RETURN_IF_ERROR(checkKernel(indexed(path + ".kernels", i), variant,
+                                       variant.kernels(i)));
+    LLMC_RETURN_IF_ERROR(checkEntries(path, {variant, variant}));
+    return variant.has_self_test() ? checkSelfTest(path + ".self_test", variant)
+                                   : okStatus();
+  }
+
+  static Status checkBuffers(const std::string &path, const Variant &variant) {
     for (int i = 0; i < variant.buffers_size(); ++i) {
       const std::string field = indexed(path + ".buffers", i);
       const Buffer &buffer = variant.buffers(i);
@@ -113,17 +126,6 @@ private:
       LLMC_RETURN_IF_ERROR(
           checkMultiple(field + ".size", buffer.size(), kSliceAlignment));
     }
-    for (int i = 0; i < variant.weights_size(); ++i)
-      LLMC_RETURN_IF_ERROR(checkPlacement(indexed(path + ".weights", i),
-                                          variant, variant.weights(i)));
-    for (int i = 0; i < variant.kernels_size(); ++i)
-      LLMC_RETURN_IF_ERROR(checkKernel(indexed(path + ".kernels", i), variant,
-                                       variant.kernels(i)));
-    if (variant.entries_size() == 0)
-      return invalid(path + ".entries", "empty", "at least one");
-    for (int i = 0; i < variant.entries_size(); ++i)
-      LLMC_RETURN_IF_ERROR(checkEntry(indexed(path + ".entries", i), variant,
-                                      variant.entries(i)));
     return okStatus();
   }
 
@@ -198,31 +200,48 @@ private:
                       target.workgroup_memory_bytes());
   }
 
-  Status checkEntry(const std::string &path, const Variant &variant,
-                    const Entry &entry) const {
+  /// Entries and buffers of `body` dispatch the kernels of `owner`: the same
+  /// variant, or the one whose kernels a self-test runs.
+  struct Program {
+    const Variant &body;
+    const Variant &owner;
+  };
+
+  static Status checkEntries(const std::string &path, const Program &program) {
+    if (program.body.entries_size() == 0)
+      return invalid(path + ".entries", "empty", "at least one");
+    for (int i = 0; i < program.body.entries_size(); ++i)
+      LLMC_RETURN_IF_ERROR(checkEntry(indexed(path + ".entries", i), program,
+                                      program.body.entries(i)));
+    return okStatus();
+  }
+
+  static Status checkEntry(const std::string &path, const Program &program,
+                           const Entry &entry) {
+    const Variant &body = program.body;
     LLMC_RETURN_IF_ERROR(checkNotEmpty(path + ".function", entry.function()));
     LLMC_RETURN_IF_ERROR(checkRange(path + ".rows", entry.rows(), 1, kMaxRows));
     if (!entry.has_step())
       return invalid(path + ".step", "absent", "a slice of a step buffer");
     LLMC_RETURN_IF_ERROR(
-        checkSlice(path + ".step", variant, entry.step(), Buffer::STEP));
+        checkSlice(path + ".step", body, entry.step(), Buffer::STEP));
     if (entry.step().range() < kStepBytes)
       return invalid(path + ".step.range", std::to_string(entry.step().range()),
                      "at least " + std::to_string(kStepBytes));
     for (int i = 0; i < entry.commands_size(); ++i)
-      LLMC_RETURN_IF_ERROR(checkCommand(indexed(path + ".commands", i), variant,
+      LLMC_RETURN_IF_ERROR(checkCommand(indexed(path + ".commands", i), program,
                                         entry.commands(i)));
     for (int i = 0; i < entry.inputs_size(); ++i)
-      LLMC_RETURN_IF_ERROR(checkPort(indexed(path + ".inputs", i), variant,
+      LLMC_RETURN_IF_ERROR(checkPort(indexed(path + ".inputs", i), body,
                                      entry.inputs(i), Buffer::STEP));
     for (int i = 0; i < entry.outputs_size(); ++i)
-      LLMC_RETURN_IF_ERROR(checkPort(indexed(path + ".outputs", i), variant,
+      LLMC_RETURN_IF_ERROR(checkPort(indexed(path + ".outputs", i), body,
                                      entry.outputs(i), Buffer::OUTPUT));
     return okStatus();
   }
 
-  Status checkCommand(const std::string &path, const Variant &variant,
-                      const Command &command) const {
+  static Status checkCommand(const std::string &path, const Program &program,
+                             const Command &command) {
     if (command.act_case() == Command::kBarrier)
       return okStatus();
     if (command.act_case() != Command::kDispatch)
@@ -230,8 +249,9 @@ private:
     const Dispatch &dispatch = command.dispatch();
     const std::string field = path + ".dispatch";
     LLMC_RETURN_IF_ERROR(checkIndex(field + ".kernel", dispatch.kernel(),
-                                    variant.kernels_size()));
-    const Kernel &kernel = variant.kernels(static_cast<int>(dispatch.kernel()));
+                                    program.owner.kernels_size()));
+    const Kernel &kernel =
+        program.owner.kernels(static_cast<int>(dispatch.kernel()));
     LLMC_RETURN_IF_ERROR(
         checkRange(field + ".bindings' number",
                    static_cast<uint64_t>(dispatch.bindings_size()),
@@ -242,16 +262,90 @@ private:
     for (uint32_t groups : dispatch.groups())
       LLMC_RETURN_IF_ERROR(
           checkRange(field + ".groups", groups, 1, UINT32_MAX));
-    const uint64_t mostRange = variant.target().max_storage_buffer_range();
+    const uint64_t mostRange =
+        program.owner.target().max_storage_buffer_range();
     for (int i = 0; i < dispatch.bindings_size(); ++i) {
       const std::string binding = indexed(field + ".bindings", i);
-      LLMC_RETURN_IF_ERROR(
-          checkSlice(binding, variant, dispatch.bindings(i), Buffer::UNKNOWN));
+      LLMC_RETURN_IF_ERROR(checkSlice(binding, program.body,
+                                      dispatch.bindings(i), Buffer::UNKNOWN));
       if (mostRange)
         LLMC_RETURN_IF_ERROR(checkRange(
             binding + ".range", dispatch.bindings(i).range(), 1, mostRange));
     }
     return okStatus();
+  }
+
+  /// Buffers of weights are the variant's own: the same ones, in the same
+  /// places of the list.
+  static Status checkSelfTest(const std::string &path, const Variant &variant) {
+    const Variant &body = variant.self_test().program();
+    const std::string program = path + ".program";
+    LLMC_RETURN_IF_ERROR(checkBuffers(program, body));
+    for (int i = 0; i < body.buffers_size(); ++i)
+      if (body.buffers(i).kind() == Buffer::WEIGHTS &&
+          (i >= variant.buffers_size() ||
+           variant.buffers(i).kind() != Buffer::WEIGHTS ||
+           variant.buffers(i).size() != body.buffers(i).size()))
+        return invalid(indexed(program + ".buffers", i), "one of weights",
+                       "such only where the variant has the same");
+    LLMC_RETURN_IF_ERROR(checkEntries(program, {body, variant}));
+    for (int i = 0; i < variant.self_test().cases_size(); ++i)
+      LLMC_RETURN_IF_ERROR(checkCase(indexed(path + ".cases", i), body,
+                                     variant.self_test().cases(i)));
+    return okStatus();
+  }
+
+  static Status checkCase(const std::string &path, const Variant &body,
+                          const SelfTestCase &test) {
+    LLMC_RETURN_IF_ERROR(
+        checkIndex(path + ".entry", test.entry(), body.entries_size()));
+    const Entry &entry = body.entries(static_cast<int>(test.entry()));
+    if (test.steps_size() == 0)
+      return invalid(path + ".steps", "empty", "at least one");
+    for (int i = 0; i < test.steps_size(); ++i)
+      LLMC_RETURN_IF_ERROR(
+          checkStep(indexed(path + ".steps", i), entry, test.steps(i)));
+    for (int i = 0; i < test.expectations_size(); ++i)
+      LLMC_RETURN_IF_ERROR(checkExpectation(indexed(path + ".expectations", i),
+                                            entry, test.expectations(i)));
+    return okStatus();
+  }
+
+  static Status checkStep(const std::string &path, const Entry &entry,
+                          const SelfTestStep &step) {
+    LLMC_RETURN_IF_ERROR(
+        checkRange(path + ".rows", step.rows(), 1, entry.rows()));
+    LLMC_RETURN_IF_ERROR(
+        checkRange(path + ".position", step.position(), 0, INT32_MAX));
+    for (int i = 0; i < step.indices_size(); ++i) {
+      const IndexInput &given = step.indices(i);
+      const std::string field = indexed(path + ".indices", i);
+      LLMC_RETURN_IF_ERROR(
+          checkIndex(field + ".input", given.input(), entry.inputs_size()));
+      const Port &port = entry.inputs(static_cast<int>(given.input()));
+      const auto count = static_cast<uint64_t>(given.values_size());
+      LLMC_RETURN_IF_ERROR(
+          checkMultiple(field + ".values' number", count, port.row_elements()));
+      LLMC_RETURN_IF_ERROR(checkRange(field + ".values' rows",
+                                      count / port.row_elements(), 0,
+                                      port.slice().range() / port.row_bytes()));
+    }
+    return okStatus();
+  }
+
+  static Status checkExpectation(const std::string &path, const Entry &entry,
+                                 const Expectation &expected) {
+    LLMC_RETURN_IF_ERROR(
+        checkIndex(path + ".output", expected.output(), entry.outputs_size()));
+    const Port &port = entry.outputs(static_cast<int>(expected.output()));
+    LLMC_RETURN_IF_ERROR(checkRange(path + ".rows", expected.rows(), 1,
+                                    port.slice().range() / port.row_bytes()));
+    LLMC_RETURN_IF_ERROR(
+        checkRange(path + ".block", expected.block(), 1, UINT32_MAX));
+    const uint64_t count = expected.rows() * port.row_elements();
+    const uint64_t sums = (count + expected.block() - 1) / expected.block();
+    return checkRange(path + ".sums' number",
+                      static_cast<uint64_t>(expected.sums_size()), sums, sums);
   }
 
   /// `kind`: what the buffer must be; UNKNOWN: any.

@@ -59,6 +59,25 @@ void addKernelAndEntry(Variant &variant) {
   setPort(entry->add_outputs(), "out", 3, 0);
 }
 
+/// One case on the variant's own program.
+void addSelfTest(Variant &variant) {
+  SelfTest test;
+  *test.mutable_program()->mutable_buffers() = variant.buffers();
+  *test.mutable_program()->mutable_entries() = variant.entries();
+  SelfTestCase *one = test.add_cases();
+  SelfTestStep *step = one->add_steps();
+  step->set_rows(2);
+  IndexInput *indices = step->add_indices();
+  for (int32_t value : {1, 2, 3, 4, 5, 6})
+    indices->add_values(value);
+  Expectation *expected = one->add_expectations();
+  expected->set_rows(2);
+  expected->set_block(4);
+  for (float sum : {1.0f, 2.0f})
+    expected->add_sums(sum);
+  *variant.mutable_self_test() = test;
+}
+
 Manifest rightManifest() {
   Manifest manifest;
   addSection(manifest, Section::WEIGHT, 4096);
@@ -81,6 +100,7 @@ Manifest rightManifest() {
   placement->set_buffer(0);
   placement->set_offset(156);
   addKernelAndEntry(*variant);
+  addSelfTest(*variant);
   return manifest;
 }
 
@@ -100,6 +120,16 @@ Port &inputOf(Manifest &m) { return *entryOf(m).mutable_inputs(0); }
 Section &sectionOf(Manifest &m, int i) { return *m.mutable_sections(i); }
 WeightPlacement &placementOf(Manifest &m) {
   return *variantOf(m).mutable_weights(0);
+}
+Variant &testProgramOf(Manifest &m) {
+  return *variantOf(m).mutable_self_test()->mutable_program();
+}
+SelfTestCase &caseOf(Manifest &m) {
+  return *variantOf(m).mutable_self_test()->mutable_cases(0);
+}
+SelfTestStep &stepOf(Manifest &m) { return *caseOf(m).mutable_steps(0); }
+Expectation &expectationOf(Manifest &m) {
+  return *caseOf(m).mutable_expectations(0);
 }
 
 const WrongManifest kWrongManifests[] = {
@@ -224,6 +254,47 @@ const WrongManifest kWrongManifests[] = {
      [](Manifest &m) { inputOf(m).set_row_bytes(24); }},
     {"variants[0].entries[0].outputs[0].slice.buffer",
      [](Manifest &m) { setPort(entryOf(m).mutable_outputs(0), "out", 2, 0); }},
+    {"variants[0].self_test.program.buffers[0]",
+     [](Manifest &m) { testProgramOf(m).mutable_buffers(0)->set_size(260); }},
+    {"variants[0].self_test.program.buffers[1]",
+     [](Manifest &m) {
+       testProgramOf(m).mutable_buffers(1)->set_kind(Buffer::WEIGHTS);
+     }},
+    {"variants[0].self_test.program.entries ",
+     [](Manifest &m) { testProgramOf(m).clear_entries(); }},
+    {"variants[0].self_test.program.entries[0].commands[0].dispatch.kernel",
+     [](Manifest &m) {
+       testProgramOf(m)
+           .mutable_entries(0)
+           ->mutable_commands(0)
+           ->mutable_dispatch()
+           ->set_kernel(1);
+     }},
+    {"variants[0].self_test.cases[0].entry",
+     [](Manifest &m) { caseOf(m).set_entry(1); }},
+    {"variants[0].self_test.cases[0].steps ",
+     [](Manifest &m) { caseOf(m).clear_steps(); }},
+    {"variants[0].self_test.cases[0].steps[0].rows",
+     [](Manifest &m) { stepOf(m).set_rows(5); }},
+    {"variants[0].self_test.cases[0].steps[0].position",
+     [](Manifest &m) { stepOf(m).set_position(UINT32_MAX); }},
+    {"variants[0].self_test.cases[0].steps[0].indices[0].input",
+     [](Manifest &m) { stepOf(m).mutable_indices(0)->set_input(1); }},
+    {"variants[0].self_test.cases[0].steps[0].indices[0].values' number",
+     [](Manifest &m) { stepOf(m).mutable_indices(0)->add_values(7); }},
+    {"variants[0].self_test.cases[0].steps[0].indices[0].values' rows",
+     [](Manifest &m) {
+       for (int i = 0; i < 9; ++i)
+         stepOf(m).mutable_indices(0)->add_values(7);
+     }},
+    {"variants[0].self_test.cases[0].expectations[0].output",
+     [](Manifest &m) { expectationOf(m).set_output(1); }},
+    {"variants[0].self_test.cases[0].expectations[0].rows",
+     [](Manifest &m) { expectationOf(m).set_rows(5); }},
+    {"variants[0].self_test.cases[0].expectations[0].block",
+     [](Manifest &m) { expectationOf(m).set_block(0); }},
+    {"variants[0].self_test.cases[0].expectations[0].sums' number",
+     [](Manifest &m) { expectationOf(m).add_sums(0); }},
 };
 
 TEST(ManifestValidator, acceptsARightManifest) {
