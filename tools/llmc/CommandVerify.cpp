@@ -55,13 +55,13 @@ void printTable(const VerifyReport &report) {
                 line.worst.bound, line.worst.what.c_str(),
                 line.numBad ? "  TOO LARGE" : "");
   }
-  std::printf("%-44s %6lld %10.2e %10.2e  best id as the reference's after "
-              "%lld of %lld tokens%s\n",
-              "logits", static_cast<long long>(report.numTokens),
-              report.logits.error, report.logits.bound,
-              static_cast<long long>(report.numSameBest),
-              static_cast<long long>(report.numTokens),
-              report.logits.isGood() ? "" : "  TOO LARGE");
+  std::printf("%-44s %6lld %10.2e %10.2e%s\n", report.result.what.c_str(),
+              static_cast<long long>(report.numTokens), report.result.error,
+              report.result.bound, report.result.isGood() ? "" : "  TOO LARGE");
+  if (report.result.what == "logits")
+    std::printf("best id as the reference's after %lld of %lld tokens\n",
+                static_cast<long long>(report.numSameBest),
+                static_cast<long long>(report.numTokens));
   if (report.numRepeats)
     std::printf(
         "%lld of %lld repeats gave the same bits\n",
@@ -82,7 +82,7 @@ void printJson(const VerifyReport &report) {
     dispatches.push_back(toJson(dispatch));
   const nlohmann::json json = {{"target", report.target},
                                {"dispatches", dispatches},
-                               {"logits", toJson(report.logits)},
+                               {"result", toJson(report.result)},
                                {"same_best", report.numSameBest},
                                {"tokens", report.numTokens},
                                {"repeats", report.numRepeats},
@@ -106,13 +106,14 @@ int runVerify(const Arguments &arguments) {
   options.positional("F", request.path, "a .llmc file");
   options.text("model", "M", request.modelPath, "what it was compiled from");
   options.integer("repeat", "N", request.repeats, 1, 100000,
-                  "times that the logits are computed (default 1)");
+                  "times that the result is computed (default 1)");
   options.text("tokens", "IDS", tokenText,
                "token ids, between commas (default: pseudo-random ones)");
   options.integer("num-tokens", "N", request.numTokens, 1, 4096,
                   "how many pseudo-random ones (default 24)");
-  options.integer("decode", "N", request.numDecoded, 0, 4096,
-                  "the last N tokens are read one by one (default 4)");
+  options.integer(
+      "decode", "N", request.numDecoded, 0, 4096,
+      "the last N tokens are read one by one (default 4); not of an encoder");
   options.flag("json", asJson, "print JSON, with every dispatch");
   request.device.declare(options);
   if (auto outcome = options.parse(arguments);

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A .llmc file's model compiled once more with every dispatch's result visible,
+// run beside the reference evaluator.
+
+#ifndef LLMC_TOOLS_LLMC_VISIBLERUN_H
+#define LLMC_TOOLS_LLMC_VISIBLERUN_H
+
+#include "compiler/Verify/ReferenceRun.h"
+#include "runtime/session/Session.h"
+#include "tools/llmc/ModelVerifier.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace llmc::tool {
+
+/// max |found - wanted| / max |wanted|; infinite when a number is none.
+double relativeError(const std::vector<double> &found,
+                     const std::vector<double> &wanted);
+
+/// The fewest rows of the function's entries that hold |rows|, the most where
+/// none does.
+int64_t bucketFor(const runtime::Module &module, const std::string &function,
+                  int64_t rows);
+
+class VisibleRun {
+public:
+  /// Compiles as |file| says that it was; the entries for |exposedRows| rows
+  /// show their dispatches. InvalidFile: the model gives other kernels or
+  /// weights than the file has.
+  static StatusOr<std::unique_ptr<VisibleRun>>
+  create(const VerifyRequest &request, const runtime::Module &file,
+         const std::vector<int64_t> &exposedRows);
+
+  /// Runs a function on the device and on the evaluator, which goes on with the
+  /// device's numbers after each dispatch; adds a comparison for each. Gives
+  /// what the function returns. |arguments| are those of the evaluator; the
+  /// file's inputs among them go to the device too.
+  StatusOr<verify::NamedNumbers>
+  compareFunction(const std::string &function, const runtime::StepWords &words,
+                  const verify::NamedNumbers &arguments,
+                  std::vector<Comparison> &dispatches);
+
+  verify::ReferenceRun &reference() { return *evaluator; }
+
+private:
+  VisibleRun() = default;
+
+  std::unique_ptr<runtime::Session> session;
+  std::unique_ptr<verify::ReferenceRun> evaluator;
+};
+
+} // namespace llmc::tool
+
+#endif // LLMC_TOOLS_LLMC_VISIBLERUN_H
