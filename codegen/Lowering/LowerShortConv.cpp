@@ -31,12 +31,14 @@ private:
   SmallVector<Value> loadTaps();
   SmallVector<Value> pastOfStep();
   SmallVector<Value> pastOfRows();
+  Value clamped(Value row, int64_t back);
   SmallVector<Value> past();
   void emitRows(ArrayRef<Value> before);
   void storeRow(Value row, ArrayRef<Value> inputs, ArrayRef<Value> taps);
   void storePast(ArrayRef<Value> before);
 
   int64_t threads() { return context.getConfig().getWorkgroup().front(); }
+  int64_t ahead() { return static_cast<int64_t>(conv.getAhead()); }
   int64_t rowsPerInvocation() { return context.getConfig().getTile().front(); }
   Value statePlace(int64_t index) { return b.add(quad, index * numQuads); }
 
@@ -131,38 +133,52 @@ SmallVector<Value> ShortConvKernel::pastOfStep() {
   return inputs;
 }
 
-/// The inputs of the rows before the first one, the latest last.
+/// Row `row` - `back`; with ranges, which leave out what does not exist, the
+/// closest row that does.
+Value ShortConvKernel::clamped(Value row, int64_t back) {
+  if (!ranges)
+    return b.sub(row, b.index(back));
+  Value place = b.sub(b.max(row, b.index(back)), b.index(back));
+  return ahead() == 0 ? place : b.min(place, b.sub(numRows, b.index(1)));
+}
+
+/// The inputs before the one that comes in with the first row, the latest last.
 SmallVector<Value> ShortConvKernel::pastOfRows() {
   SmallVector<Value> inputs;
   for (int64_t i = 0; i < numTaps - 1; ++i)
-    inputs.push_back(inputAt(b.sub(firstRow, b.index(numTaps - 1 - i))));
+    inputs.push_back(
+        inputAt(clamped(b.add(firstRow, ahead()), numTaps - 1 - i)));
   return inputs;
 }
 
 SmallVector<Value> ShortConvKernel::past() {
+  if (ranges)
+    return pastOfRows();
   SmallVector<Type> types(numTaps - 1, b.f32x4());
-  SmallVector<Value> zeros(numTaps - 1, b.constant(b.f32x4(), 0.0));
   return b.ifElse(
-      types, b.equal(firstRow, b.index(0)),
-      [&] { return state ? pastOfStep() : zeros; },
+      types, b.equal(firstRow, b.index(0)), [&] { return pastOfStep(); },
       [&] { return pastOfRows(); });
 }
 
 /// One row of the result. `inputs` are those under the taps.
 void ShortConvKernel::storeRow(Value row, ArrayRef<Value> inputs,
                                ArrayRef<Value> tapValues) {
-  Value zero = b.constant(b.f32x4(), 0.0), sum = zero, begin;
+  Value zero = b.constant(b.f32x4(), 0.0), sum = zero, begin, end;
   if (ranges) {
     Value memref =
         unit.bind(ranges->slice, b.getI32Type(), program::Access::Read);
-    begin = b.toIndex(
-        b.load(memref, b.add(b.mul(row, ranges->rowStride), ranges->offset)));
+    Value place = b.add(b.mul(row, ranges->rowStride), ranges->offset);
+    begin = b.toIndex(b.load(memref, place));
+    if (ahead() != 0)
+      end = b.toIndex(b.load(memref, b.add(place, 1)));
   }
   for (auto [tap, input] : llvm::enumerate(inputs)) {
     Value x = input;
-    int64_t back = numTaps - 1 - static_cast<int64_t>(tap);
-    if (begin && back != 0)
+    int64_t back = numTaps - 1 - ahead() - static_cast<int64_t>(tap);
+    if (begin && back > 0)
       x = b.select(b.less(row, b.add(begin, back)), zero, x);
+    if (back < 0)
+      x = b.select(b.less(b.add(row, -back), end), x, zero);
     sum = b.fma(x, tapValues[tap], sum);
   }
   ElementwiseEmitter emitter(unit, row, quad);
@@ -172,14 +188,15 @@ void ShortConvKernel::storeRow(Value row, ArrayRef<Value> inputs,
 
 void ShortConvKernel::emitRows(ArrayRef<Value> before) {
   SmallVector<Value> tapValues = loadTaps();
-  b.forLoop(firstRow, endRow, b.index(1), before,
-            [&](Value row, ValueRange carried) {
-              SmallVector<Value> inputs(carried);
-              inputs.push_back(inputAt(row));
-              storeRow(row, inputs, tapValues);
-              inputs.erase(inputs.begin());
-              return inputs;
-            });
+  b.forLoop(
+      firstRow, endRow, b.index(1), before, [&](Value row, ValueRange carried) {
+        SmallVector<Value> inputs(carried);
+        inputs.push_back(
+            inputAt(ahead() == 0 ? row : clamped(b.add(row, ahead()), 0)));
+        storeRow(row, inputs, tapValues);
+        inputs.erase(inputs.begin());
+        return inputs;
+      });
 }
 
 /// The last inputs of the step, or of the steps before where it has too few.

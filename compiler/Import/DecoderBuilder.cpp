@@ -24,6 +24,7 @@ private:
   // Functions.
   void buildForward();
   void buildLogits();
+  void buildEncode();
 
   // Parts of a layer; activations are [rows, size].
   Value layer(Value input, size_t index);
@@ -31,7 +32,7 @@ private:
   Value shortConv(Value input, const ShortConv &parameters, size_t index);
   Value heads(Value projected, int64_t numHeads,
               const std::optional<Weight> &norm, const Rotary &rotary);
-  Value cached(Value perHead, StringRef name);
+  Value visible(Value perHead, StringRef name);
   Value scaledDotProduct(Value query, Value key, Value value, int64_t window);
   Value feedForward(Value input, const DecoderLayer &layer);
 
@@ -41,7 +42,10 @@ private:
   Value softCapped(Value input, float cap);
 
   const DecoderModel &model;
+  /// Of the step, in a decoder.
   Value position;
+  /// Of each row and its text, in an encoder.
+  Value positions, ranges;
 };
 
 //===----------------------------------------------------------------------===//
@@ -68,8 +72,8 @@ Value DecoderBuilder::softCapped(Value input, float cap) {
 Value DecoderBuilder::rotate(Value input, const Rotary &rotary) {
   Value factors = rotary.factors ? decoded(*rotary.factors) : Value();
   return graph::RotaryOp::create(
-      builder, loc, input.getType(), input, position,
-      /*positions=*/Value(), factors, builder.getF32FloatAttr(rotary.base),
+      builder, loc, input.getType(), input, position, positions, factors,
+      builder.getF32FloatAttr(rotary.base),
       builder.getI64IntegerAttr(rotary.dim),
       builder.getF32FloatAttr(rotary.positionScale),
       graph::RotaryPairsAttr::get(builder.getContext(), rotary.pairs));
@@ -89,13 +93,16 @@ Value DecoderBuilder::heads(Value projected, int64_t numHeads,
   return rotate(perHead, rotary);
 }
 
-/// [rows, KV heads, D] → all visible [KV heads, 1, keys, D]
-Value DecoderBuilder::cached(Value perHead, StringRef name) {
-  Value visible = graph::KvAppendOp::create(
-      builder, loc, tensor({kDynamic, model.numKvHeads, model.headDim}),
-      state(name, {model.numKvHeads, model.contextLength, model.headDim}),
-      perHead, position);
-  return reshape(transpose(visible, {1, 0, 2}),
+/// [rows, KV heads, D] → all visible [KV heads, 1, keys, D], which a decoder
+/// keeps in a cache
+Value DecoderBuilder::visible(Value perHead, StringRef name) {
+  Value all = perHead;
+  if (!model.pooling)
+    all = graph::KvAppendOp::create(
+        builder, loc, tensor({kDynamic, model.numKvHeads, model.headDim}),
+        state(name, {model.numKvHeads, model.contextLength, model.headDim}),
+        perHead, position);
+  return reshape(transpose(all, {1, 0, 2}),
                  {model.numKvHeads, 1, kDynamic, model.headDim});
 }
 
@@ -113,10 +120,13 @@ Value DecoderBuilder::scaledDotProduct(Value query, Value key, Value value,
       constant(1.0f / std::sqrt(static_cast<float>(model.scoreDivisor)));
   scores = binary<graph::MulOp>(scores, scale);
   scores = softCapped(scores, model.attentionSoftCap);
-  scores = graph::CausalMaskOp::create(builder, loc, scores.getType(), scores,
-                                       position, window);
-  Value weights =
-      graph::SoftmaxOp::create(builder, loc, scores.getType(), scores);
+  Type type = scores.getType();
+  if (model.pooling)
+    scores = graph::RangeMaskOp::create(builder, loc, type, scores, ranges);
+  else
+    scores = graph::CausalMaskOp::create(builder, loc, type, scores, position,
+                                         window);
+  Value weights = graph::SoftmaxOp::create(builder, loc, type, scores);
   Value result = matmul(weights, value, /*transposeRhs=*/false,
                         {kvHeads, group, kDynamic, dim});
   return reshape(transpose(result, {2, 0, 1, 3}),
@@ -135,8 +145,8 @@ Value DecoderBuilder::attention(Value input, const DecoderLayer &layer,
   key = heads(key, model.numKvHeads, layer.keyNorm, rotary);
   value = reshape(value, {kDynamic, model.numKvHeads, model.headDim});
   at(prefix + ".attention");
-  key = cached(key, prefix + ".k");
-  value = cached(value, prefix + ".v");
+  key = visible(key, prefix + ".k");
+  value = visible(value, prefix + ".v");
   return linear(scaledDotProduct(query, key, value, layer.window),
                 layer.output);
 }
@@ -150,9 +160,11 @@ Value DecoderBuilder::shortConv(Value input, const ShortConv &parameters,
   Value b = columns(parts, 0, size), c = columns(parts, size, size);
   Value gated = binary<graph::MulOp>(b, columns(parts, 2 * size, size));
   int64_t numTaps = parameters.taps.shape[0] / size;
+  bool isEncoder = model.pooling.has_value();
   Value mixed = graph::ShortConvOp::create(
       builder, loc, gated.getType(), gated, decoded(parameters.taps),
-      state(name, {numTaps - 1, size}), position, /*ranges=*/Value());
+      isEncoder ? mlir::FlatSymbolRefAttr() : state(name, {numTaps - 1, size}),
+      position, ranges, /*ahead=*/isEncoder ? numTaps / 2 : 0);
   return linear(binary<graph::MulOp>(c, mixed), parameters.out);
 }
 
@@ -215,8 +227,29 @@ void DecoderBuilder::buildLogits() {
   mlir::func::ReturnOp::create(builder, loc, logits);
 }
 
+void DecoderBuilder::buildEncode() {
+  auto function = startEncode(model.hiddenSize, model.contextLength,
+                              model.pooling->mode.has_value());
+  positions = function.getArgument(Positions);
+  ranges = function.getArgument(Ranges);
+  Value hidden = embedding(function.getArgument(Tokens), model.embedding);
+  for (size_t index = 0; index < model.layers.size(); ++index)
+    hidden = layer(hidden, index);
+  hidden = rmsNorm(hidden, model.outputNorm);
+  SmallVector<Value> results = {hidden};
+  if (model.pooling->mode)
+    results.push_back(pooled(hidden, function.getArgument(Spans),
+                             *model.pooling->mode,
+                             model.pooling->isNormalized));
+  mlir::func::ReturnOp::create(builder, loc, results);
+}
+
 OwningOpRef<ModuleOp> DecoderBuilder::build() {
   setAttributes(model, model.contextLength);
+  if (model.pooling) {
+    buildEncode();
+    return std::move(owner);
+  }
   buildForward();
   buildLogits();
   return std::move(owner);

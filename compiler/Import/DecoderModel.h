@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A decoder-only transformer as its file describes it: hyper-parameters and
-// where each weight lies. Importers of every format fill it in and check it;
-// DecoderBuilder turns it into graph primitives and can't fail.
+// A decoder-only transformer, or a text encoder of the same layers, as its file
+// describes it: hyper-parameters and where each weight lies. Importers of every
+// format fill it in and check it; DecoderBuilder turns it into graph primitives
+// and can't fail.
 
 #ifndef LLMC_COMPILER_IMPORT_DECODERMODEL_H
 #define LLMC_COMPILER_IMPORT_DECODERMODEL_H
 
+#include "compiler/Import/Import.h"
 #include "compiler/Import/ModelParts.h"
 
 namespace llmc::importer {
@@ -48,8 +50,12 @@ struct DecoderModel : ModelSource {
   Weight embedding; // [vocabulary, hidden]
   std::vector<DecoderLayer> layers;
   Weight outputNorm;
-  /// Absent when the embedding serves as output matrix too.
+  /// Absent when the embedding serves as output matrix too, and of encoders.
   std::optional<Weight> output;
+  /// Of an encoder: rows see all of their text, convolutions as many rows
+  /// behind a row as before it, and the last norm's result is pooled. Such a
+  /// model has neither windows nor soft caps.
+  std::optional<PoolingOption> pooling;
 };
 
 } // namespace llmc::importer

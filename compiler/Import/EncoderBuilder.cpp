@@ -13,9 +13,6 @@ namespace llmc::importer {
 
 namespace {
 
-/// As torch's normalize has it.
-constexpr float kLengthEpsilon = 1e-12f;
-
 class EncoderBuilder : ModelBuilder {
 public:
   EncoderBuilder(MLIRContext &context, const EncoderModel &model)
@@ -24,12 +21,10 @@ public:
   OwningOpRef<ModuleOp> build();
 
 private:
-  mlir::func::FuncOp startEncode();
   Value embedded(Value tokens, Value positions);
   Value layer(Value input, const EncoderLayer &layer, size_t index);
   Value attention(Value input, const EncoderLayer &layer, size_t index);
   Value heads(Value projected);
-  Value pooled(Value hidden, Value spans);
   Value layerNorm(Value input, const LayerNorm &norm);
 
   const EncoderModel &model;
@@ -93,44 +88,19 @@ Value EncoderBuilder::layer(Value input, const EncoderLayer &layer,
   return layerNorm(binary<graph::AddOp>(hidden, part), layer.outputNorm);
 }
 
-Value EncoderBuilder::pooled(Value hidden, Value spans) {
-  at("pooling");
-  Value result = graph::PoolOp::create(builder, loc, hidden.getType(), hidden,
-                                       spans, *model.pooling);
-  if (model.isNormalized)
-    result =
-        graph::L2NormalizeOp::create(builder, loc, result.getType(), result,
-                                     builder.getF32FloatAttr(kLengthEpsilon));
-  return result;
-}
-
-mlir::func::FuncOp EncoderBuilder::startEncode() {
-  Type pairs = integers({kDynamic, 2}), numbers = integers({kDynamic});
-  Type rows = tensor({kDynamic, model.hiddenSize});
-  SmallVector<NamedType> inputs = {
-      {"tokens", numbers}, {"positions", numbers}, {"ranges", pairs}};
-  SmallVector<NamedType> results = {{"hidden", rows}};
-  if (model.pooling) {
-    inputs.push_back({"spans", pairs});
-    results.push_back({"embedding", rows});
-  }
-  at("encode");
-  auto function = startFunction("encode", inputs, results);
-  function->setAttr("graph.min_rows",
-                    builder.getI64IntegerAttr(model.contextLength));
-  return function;
-}
-
 OwningOpRef<ModuleOp> EncoderBuilder::build() {
   setAttributes(model, model.contextLength);
-  auto function = startEncode();
-  ranges = function.getArgument(2);
-  Value hidden = embedded(function.getArgument(0), function.getArgument(1));
+  auto function = startEncode(model.hiddenSize, model.contextLength,
+                              model.pooling.has_value());
+  ranges = function.getArgument(Ranges);
+  Value hidden =
+      embedded(function.getArgument(Tokens), function.getArgument(Positions));
   for (auto [index, parameters] : llvm::enumerate(model.layers))
     hidden = layer(hidden, parameters, index);
   SmallVector<Value> results = {hidden};
   if (model.pooling)
-    results.push_back(pooled(hidden, function.getArgument(3)));
+    results.push_back(pooled(hidden, function.getArgument(Spans),
+                             *model.pooling, model.isNormalized));
   mlir::func::ReturnOp::create(builder, loc, results);
   return std::move(owner);
 }

@@ -11,10 +11,6 @@
 
 namespace llmc::importer {
 
-/// Tokens of the longest text that an encoder is compiled for unless its file
-/// or the caller says less: a text can't be cut, and all of it is one step.
-inline constexpr int64_t kDefaultTextLength = 512;
-
 struct LayerNorm {
   Weight gain;
   std::optional<Weight> bias;

@@ -19,6 +19,10 @@ namespace llmc::importer {
 /// The context length when neither the caller nor a shorter model says another.
 constexpr int64_t kDefaultContextLength = 4096;
 
+/// Tokens of the longest text that an encoder is compiled for unless its file
+/// or the caller says less: a text can't be cut, and all of it is one step.
+constexpr int64_t kDefaultTextLength = 512;
+
 /// How an encoder's rows become the embedding of their text.
 struct PoolingOption {
   /// None: rows are all there is.

@@ -6,6 +6,9 @@
 
 namespace llmc::importer {
 
+/// As torch's normalize has it.
+static constexpr float kLengthEpsilon = 1e-12f;
+
 //===----------------------------------------------------------------------===//
 // Module level
 //===----------------------------------------------------------------------===//
@@ -93,6 +96,39 @@ mlir::FlatSymbolRefAttr ModelBuilder::state(StringRef name,
   graph::StateOp::create(builder, loc, builder.getStringAttr(name),
                          mlir::TypeAttr::get(tensor(shape)));
   return mlir::FlatSymbolRefAttr::get(builder.getContext(), name);
+}
+
+//===----------------------------------------------------------------------===//
+// Encoders
+//===----------------------------------------------------------------------===//
+
+mlir::func::FuncOp ModelBuilder::startEncode(int64_t hiddenSize,
+                                             int64_t contextLength,
+                                             bool isPooled) {
+  Type pairs = integers({kDynamic, 2}), numbers = integers({kDynamic});
+  Type rows = tensor({kDynamic, hiddenSize});
+  SmallVector<NamedType> inputs = {
+      {"tokens", numbers}, {"positions", numbers}, {"ranges", pairs}};
+  SmallVector<NamedType> results = {{"hidden", rows}};
+  if (isPooled) {
+    inputs.push_back({"spans", pairs});
+    results.push_back({"embedding", rows});
+  }
+  at("encode");
+  auto function = startFunction("encode", inputs, results);
+  function->setAttr("graph.min_rows", builder.getI64IntegerAttr(contextLength));
+  return function;
+}
+
+Value ModelBuilder::pooled(Value hidden, Value spans, graph::Pooling mode,
+                           bool isNormalized) {
+  at("pooling");
+  Value result = graph::PoolOp::create(builder, loc, hidden.getType(), hidden,
+                                       spans, mode);
+  if (!isNormalized)
+    return result;
+  return graph::L2NormalizeOp::create(builder, loc, result.getType(), result,
+                                      builder.getF32FloatAttr(kLengthEpsilon));
 }
 
 //===----------------------------------------------------------------------===//

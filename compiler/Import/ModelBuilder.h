@@ -38,6 +38,15 @@ protected:
                                    ArrayRef<NamedType> results);
   mlir::FlatSymbolRefAttr state(StringRef name, ArrayRef<int64_t> shape);
 
+  // Encoders (docs/architecture.md, section 1).
+  enum EncodeArgument : unsigned { Tokens, Positions, Ranges, Spans };
+  /// Starts @encode; `isPooled`: texts get an embedding, too.
+  mlir::func::FuncOp startEncode(int64_t hiddenSize, int64_t contextLength,
+                                 bool isPooled);
+  /// The embeddings of the texts, of length 1 if normalized.
+  Value pooled(Value hidden, Value spans, graph::Pooling mode,
+               bool isNormalized);
+
   // Single ops.
   Value decoded(const Weight &weight);
   Value linear(Value input, const Linear &parameters);

@@ -462,17 +462,21 @@ llvm::Expected<Tensor> Evaluator::evaluateShortConv(Operation &op,
     return shortConv(
         input, taps, past,
         [&](int64_t row) {
-          return row - static_cast<int64_t>(ranges.values[2 * row]);
+          return RowRange{
+              static_cast<int64_t>(ranges.values[2 * row]),
+              std::min(static_cast<int64_t>(ranges.values[2 * row + 1]),
+                       input.shape[0])};
         },
-        precision);
+        static_cast<int64_t>(conv.getAhead()), precision);
   }
   int64_t position = integer(conv.getPosition(), values);
   std::vector<double> &kept = states[*conv.getState()];
   kept.resize(past.values.size());
   past.values = kept;
   Tensor result = shortConv(
-      input, taps, past, [&](int64_t row) { return position + row; },
-      precision);
+      input, taps, past,
+      [&](int64_t) { return RowRange{-position, input.shape[0]}; },
+      /*ahead=*/0, precision);
   kept.insert(kept.end(), input.values.begin(), input.values.end());
   kept.erase(kept.begin(),
              kept.end() - static_cast<int64_t>(past.values.size()));

@@ -255,7 +255,7 @@ Tensor pool(const Tensor &input, const Tensor &spans, PoolMode mode,
 }
 
 Tensor shortConv(const Tensor &input, const Tensor &taps, const Tensor &past,
-                 llvm::function_ref<int64_t(int64_t row)> before,
+                 llvm::function_ref<RowRange(int64_t row)> seen, int64_t ahead,
                  Precision precision) {
   int64_t rows = input.shape[0], channels = input.shape[1];
   int64_t count = taps.shape[0] / channels;
@@ -268,8 +268,8 @@ Tensor shortConv(const Tensor &input, const Tensor &taps, const Tensor &past,
   for (int64_t t = 0; t < rows; ++t)
     for (int64_t c = 0; c < channels; ++c) {
       for (int64_t j = 0; j < count; ++j) {
-        int64_t back = count - 1 - j;
-        x[j] = back <= before(t) ? at(t - back, c) : 0;
+        int64_t row = t - count + 1 + ahead + j;
+        x[j] = row >= seen(t).begin && row < seen(t).end ? at(row, c) : 0;
       }
       result.values[t * channels + c] =
           dot(x.data(), &taps.values[c * count], count, precision);

@@ -60,12 +60,16 @@ enum class PoolMode { Mean, First, Last };
 Tensor pool(const Tensor &input, const Tensor &spans, PoolMode mode,
             Precision precision);
 
-/// y[t, c] = sum over j of taps[c * n + j] * x[t - n + 1 + j, c]. input [rows,
-/// channels]; `before(t)` is how many of the rows before row t count, of which
-/// those with negative indices are in `past` [n - 1, channels], the latest
-/// last.
+/// Rows from `begin` to before `end`.
+struct RowRange {
+  int64_t begin, end;
+};
+
+/// y[t, c] = sum over j of taps[c * n + j] * x[t - n + 1 + ahead + j, c]. input
+/// [rows, channels]; of other rows, those in `seen(t)` count, of which those
+/// with negative indices are in `past` [n - 1, channels], the latest last.
 Tensor shortConv(const Tensor &input, const Tensor &taps, const Tensor &past,
-                 llvm::function_ref<int64_t(int64_t row)> before,
+                 llvm::function_ref<RowRange(int64_t row)> seen, int64_t ahead,
                  Precision precision);
 
 /// Over the last dimension; a row of nothing but -inf gives zeros.

@@ -100,27 +100,30 @@ def Graph_PoolOp : Graph_Op<"pool", [Pure]> {
 
 def Graph_ShortConvOp : Graph_Op<"short_conv", [AttrSizedOperandSegments, AllTypesMatch<["input", "result"]>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "y[t, c] = sum over j < n of taps[c * n + j] * x[t - n + 1 + j, c]: a causal convolution of each channel";
+  let summary = "y[t, c] = sum over j < n of taps[c * n + j] * x[t - n + 1 + ahead + j, c]: a convolution of each channel";
   let description = [{
     Rows before the step's first come from the state, which holds the last n - 1 inputs of earlier steps; those of
     positions below 0 are zeros, whatever it holds. The op leaves the last n - 1 inputs in the state. So steps follow one
-    another, or begin again at position 0. Without a state, rows before ranges[t, 0] are zeros (texts behind one another).
+    another, or begin again at position 0. Without a state, rows before ranges[t, 0] and from ranges[t, 1] on are zeros (texts
+    behind one another); `ahead` of the n taps are then for rows behind row t, which is otherwise under the last tap.
 
     - short_conv_c1: the input is [rows, channels] and the result has its type; the taps are [channels * n], n at least 2
     - short_conv_c2: there are a state and a position, or ranges
     - short_conv_c3: the symbol is a state [n - 1, channels]
     - short_conv_c4: the ranges are [rows, 2]
+    - short_conv_c5: ahead is 0 to n - 1, and 0 where there is a state
 
     ```mlir
     %y = graph.short_conv %x, %taps state @blk.0.conv, %position : tensor<?x256xf32>, tensor<768xf32>
-    %z = graph.short_conv %x, %taps ranges %r : tensor<?x2xi32> : tensor<?x256xf32>, tensor<768xf32>
+    %z = graph.short_conv %x, %taps ranges %r : tensor<?x2xi32> ahead 1 : tensor<?x256xf32>, tensor<768xf32>
     ```
   }];
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$taps,
-    OptionalAttr<FlatSymbolRefAttr>:$state, Optional<Graph_Scalar>:$position, Optional<Graph_IndexTensor>:$ranges);
+    OptionalAttr<FlatSymbolRefAttr>:$state, Optional<Graph_Scalar>:$position, Optional<Graph_IndexTensor>:$ranges,
+    DefaultValuedAttr<I64Attr, "0">:$ahead);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = [{
-    $input `,` $taps (`state` $state^ `,` $position)? (`ranges` $ranges^ `:` type($ranges))? attr-dict
+    $input `,` $taps (`state` $state^ `,` $position)? (`ranges` $ranges^ `:` type($ranges))? (`ahead` $ahead^)? attr-dict
     `:` type($input) `,` type($taps)
   }];
   let hasVerifier = 1;

@@ -104,6 +104,11 @@ LogicalResult ShortConvOp::verify() {
   if (getRanges() && shapeOf(getRanges()) != ArrayRef<int64_t>({input[0], 2}))
     return emitOpError("short_conv_c4: the ranges must be [rows, 2], got ")
            << getRanges().getType();
+  int64_t most = hasState ? 0 : taps[0] / input[1] - 1;
+  auto ahead = static_cast<int64_t>(getAhead());
+  if (ahead < 0 || ahead > most)
+    return emitOpError("short_conv_c5: ahead must be 0 to ")
+           << most << ", got " << ahead;
   return success();
 }
 

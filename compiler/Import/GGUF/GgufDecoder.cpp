@@ -88,6 +88,7 @@ public:
 private:
   // Metadata.
   llvm::Error readArchitecture();
+  llvm::Error readEncoderUse();
   llvm::Error readSizes();
   llvm::Error readKvHeads();
   llvm::Error readHeads();
@@ -123,6 +124,21 @@ llvm::Error DecoderReader::readArchitecture() {
     return fail("metadata 'general.architecture' is '" + *name +
                 "', supported are " + supportedArchitectures());
   return readSource(model);
+}
+
+/// A file whose rows see later ones, too, is an encoder.
+llvm::Error DecoderReader::readEncoderUse() {
+  std::string name = key("attention.causal");
+  auto isCausal = file.findBool(name);
+  if (!isCausal)
+    return isCausal.takeError();
+  if (isCausal->value_or(true))
+    return llvm::Error::success();
+  if (!architecture->hasShortConvs)
+    return fail("metadata '" + name +
+                "' is false, allowed is true for architecture " +
+                architecture->name);
+  return readPooling(model.pooling.emplace());
 }
 
 llvm::Error DecoderReader::readSizes() {
@@ -165,7 +181,13 @@ llvm::Error DecoderReader::readKvHeads() {
   }
   if (model.numKvHeads == 0)
     return fail("metadata '" + name + "' has no layer of attention");
-  return readSize("shortconv.l_cache", numTaps, std::nullopt, kMaxTaps);
+  if (llvm::Error error =
+          readSize("shortconv.l_cache", numTaps, std::nullopt, kMaxTaps))
+    return error;
+  if (model.pooling && numTaps % 2 == 0)
+    return fail("metadata '" + key("shortconv.l_cache") + "' is " +
+                Twine(numTaps) + ", allowed are odd numbers in encoders");
+  return llvm::Error::success();
 }
 
 llvm::Error DecoderReader::readHeads() {
@@ -371,18 +393,24 @@ llvm::Error DecoderReader::readModelTensors() {
                                                  : "output_norm.weight",
                      {hidden}, model.outputNorm))
     return error;
+  if (model.pooling)
+    return llvm::Error::success();
   return readOptional("output.weight", {vocabulary, hidden}, model.output);
 }
 
 llvm::Expected<DecoderModel> DecoderReader::read() {
   if (llvm::Error error = readArchitecture())
     return error;
+  if (llvm::Error error = readEncoderUse())
+    return error;
   if (llvm::Error error = readSizes())
     return error;
   if (llvm::Error error = readHeads())
     return error;
-  if (llvm::Error error = readContextLength(importer::kDefaultContextLength,
-                                            model.contextLength))
+  if (llvm::Error error =
+          readContextLength(model.pooling ? importer::kDefaultTextLength
+                                          : importer::kDefaultContextLength,
+                            model.contextLength))
     return error;
   if (llvm::Error error = readRotary())
     return error;

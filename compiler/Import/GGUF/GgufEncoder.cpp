@@ -26,7 +26,6 @@ public:
 private:
   llvm::Error readSizes();
   llvm::Error readHeads();
-  llvm::Error readPooling();
   llvm::Error refuseCausal();
   llvm::Error readNorm(const Twine &name, LayerNorm &norm);
   llvm::Error readEmbeddings();
@@ -87,34 +86,6 @@ llvm::Error EncoderReader::refuseCausal() {
     return fail("metadata '" + key("attention.causal") +
                 "' is true, allowed is false");
   return llvm::Error::success();
-}
-
-llvm::Error EncoderReader::readPooling() {
-  if (options.pooling) {
-    model.pooling = options.pooling->mode;
-    model.isNormalized = options.pooling->isNormalized;
-    return llvm::Error::success();
-  }
-  auto type = file.findUnsigned(key("pooling_type"));
-  if (!type)
-    return type.takeError();
-  switch (type->value_or(0)) {
-  case 0:
-    return llvm::Error::success();
-  case 1:
-    model.pooling = graph::Pooling::Mean;
-    return llvm::Error::success();
-  case 2:
-    model.pooling = graph::Pooling::First;
-    return llvm::Error::success();
-  case 3:
-    model.pooling = graph::Pooling::Last;
-    return llvm::Error::success();
-  default:
-    return fail("metadata '" + key("pooling_type") + "' is " + Twine(**type) +
-                ", supported are 0 (none), 1 (mean), 2 (first token), 3 (last "
-                "token)");
-  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -190,8 +161,11 @@ llvm::Expected<EncoderModel> EncoderReader::read() {
     return error;
   if (llvm::Error error = refuseCausal())
     return error;
-  if (llvm::Error error = readPooling())
+  importer::PoolingOption pooling;
+  if (llvm::Error error = readPooling(pooling))
     return error;
+  model.pooling = pooling.mode;
+  model.isNormalized = pooling.isNormalized;
   if (llvm::Error error = readEmbeddings())
     return error;
   for (auto [index, layer] : llvm::enumerate(model.layers))

@@ -77,6 +77,26 @@ llvm::Error GgufModelReader::refuseExperts() {
   return llvm::Error::success();
 }
 
+llvm::Error GgufModelReader::readPooling(importer::PoolingOption &result) {
+  if (options.pooling) {
+    result = *options.pooling;
+    return llvm::Error::success();
+  }
+  constexpr std::optional<graph::Pooling> kByType[] = {
+      std::nullopt, graph::Pooling::Mean, graph::Pooling::First,
+      graph::Pooling::Last};
+  auto type = file.findUnsigned(key("pooling_type"));
+  if (!type)
+    return type.takeError();
+  uint64_t number = type->value_or(0);
+  if (number >= std::size(kByType))
+    return fail("metadata '" + key("pooling_type") + "' is " + Twine(number) +
+                ", supported are 0 (none), 1 (mean), 2 (first token), 3 (last "
+                "token)");
+  result = {kByType[number], /*isNormalized=*/false};
+  return llvm::Error::success();
+}
+
 llvm::Error GgufModelReader::readContextLength(int64_t longest,
                                                int64_t &result) {
   int64_t most;

@@ -43,6 +43,9 @@ protected:
                        uint64_t most = kMaxSize);
   llvm::Error readReal(const Twine &name, float &result,
                        std::optional<float> absent = std::nullopt);
+  /// How an encoder's rows become an embedding: as the caller says, or else
+  /// the file.
+  llvm::Error readPooling(importer::PoolingOption &result);
   /// The requested length, or else the file's, at most `longest`.
   llvm::Error readContextLength(int64_t longest, int64_t &result);
 

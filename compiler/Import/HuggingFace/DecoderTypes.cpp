@@ -13,7 +13,7 @@ constexpr TensorNames kUsualNames = {};
 constexpr TensorNames kLfm2Names = {
     "operator_norm",         "self_attn.out_proj", "self_attn.q_layernorm",
     "self_attn.k_layernorm", "ffn_norm",           "feed_forward.w1",
-    "feed_forward.w3",       "feed_forward.w2",    "model.embedding_norm",
+    "feed_forward.w3",       "feed_forward.w2",    "embedding_norm",
     "token_embd_norm"};
 
 constexpr DecoderType kTypes[] = {
@@ -49,6 +49,16 @@ const DecoderType *findDecoderType(StringRef name) {
     if (candidate.name == name)
       return &candidate;
   return nullptr;
+}
+
+std::vector<std::string> layerTypesOfPattern(size_t numLayers,
+                                             int64_t pattern) {
+  std::vector<std::string> types;
+  for (size_t index = 0; index < numLayers; ++index)
+    types.push_back(static_cast<int64_t>(index) % pattern == pattern - 1
+                        ? "full_attention"
+                        : "sliding_attention");
+  return types;
 }
 
 std::string supportedDecoderTypes() {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace llmc::huggingface {
 
@@ -23,7 +24,7 @@ struct TensorNames {
   const char *feedForwardNorm = "post_attention_layernorm";
   const char *gate = "mlp.gate_proj", *up = "mlp.up_proj";
   const char *down = "mlp.down_proj";
-  const char *outputNorm = "model.norm", *outputNormSymbol = "output_norm";
+  const char *outputNorm = "norm", *outputNormSymbol = "output_norm";
 };
 
 /// What is particular to a model type, and the values of absent fields.
@@ -56,6 +57,10 @@ struct DecoderType {
 
 /// Null for an unknown `model_type`.
 const DecoderType *findDecoderType(StringRef name);
+
+/// `layer_types` of so many layers, of which every |pattern|th sees all keys
+/// and the others a window.
+std::vector<std::string> layerTypesOfPattern(size_t numLayers, int64_t pattern);
 
 /// "llama, qwen2, …"
 std::string supportedDecoderTypes();

@@ -10,6 +10,7 @@
 #include "compiler/Import/HuggingFace/DecoderTypes.h"
 #include "compiler/Import/HuggingFace/Json.h"
 #include "compiler/Import/HuggingFace/RotaryConfig.h"
+#include "compiler/Import/HuggingFace/SentenceModules.h"
 #include "compiler/Import/HuggingFace/TensorReader.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -29,6 +30,7 @@ using importer::Weight;
 constexpr int64_t kMaxLayers = 1024;
 /// Of a convolution: more would take more registers than devices have.
 constexpr int64_t kMaxTaps = 9;
+constexpr const char *kBidirectionalLfm2 = "Lfm2BidirectionalModel";
 
 /// Fills in a DecoderModel from a folder. Every method adds one part of it.
 class DecoderReader {
@@ -43,6 +45,7 @@ public:
 private:
   // Configuration.
   llvm::Error readType();
+  llvm::Error readEncoderUse();
   llvm::Error readSizes();
   llvm::Error readFeedForwardSize();
   llvm::Error readHeads();
@@ -54,7 +57,6 @@ private:
   llvm::Error readGemma();
   llvm::Error readWindows();
   llvm::Error readConvolutions();
-  std::vector<std::string> layerTypesOfPattern(int64_t pattern) const;
   llvm::Error readBiases();
   llvm::Error readQuantization();
 
@@ -83,6 +85,8 @@ private:
   bool hasFeedForwardBias = false;
   /// Of a convolution.
   int64_t numTaps = 0;
+  /// Before the names of all tensors but `lm_head`.
+  std::string root = "model.";
   DecoderModel model;
 };
 
@@ -101,6 +105,29 @@ llvm::Error DecoderReader::readType() {
   model.files = folder.filePaths();
   model.architecture = type->architecture.str();
   model.name = llvm::sys::path::filename(folder.path().rtrim('/')).str();
+  return llvm::Error::success();
+}
+
+/// Liquid's models of rows that see later ones, too, share the type of the
+/// decoder; a model without a head has no prefix before its tensors.
+llvm::Error DecoderReader::readEncoderUse() {
+  std::vector<std::string> architectures;
+  if (llvm::Error error =
+          config.readTexts("architectures", architectures, architectures))
+    return error;
+  if (!llvm::any_of(architectures,
+                    [](StringRef name) { return name.contains("Bidir"); }))
+    return llvm::Error::success();
+  if (!type->isLfm2 || architectures.front() != kBidirectionalLfm2)
+    return config.refuse("architectures",
+                         "is " + Twine(kBidirectionalLfm2) +
+                             " among those whose rows see later ones, too");
+  auto pooling = readPooling(folder, options);
+  if (!pooling)
+    return pooling.takeError();
+  model.pooling = *pooling;
+  if (tensors.has("embed_tokens.weight"))
+    root.clear();
   return llvm::Error::success();
 }
 
@@ -186,7 +213,8 @@ llvm::Error DecoderReader::readContextLength() {
     return error;
   auto length = options.chooseContextLength(
       folder.configPath(), "field 'max_position_embeddings'", most,
-      importer::kDefaultContextLength);
+      model.pooling ? importer::kDefaultTextLength
+                    : importer::kDefaultContextLength);
   if (!length)
     return length.takeError();
   model.contextLength = *length;
@@ -278,16 +306,6 @@ llvm::Error DecoderReader::readGemma() {
   return llvm::Error::success();
 }
 
-std::vector<std::string>
-DecoderReader::layerTypesOfPattern(int64_t pattern) const {
-  std::vector<std::string> types;
-  for (size_t index = 0; index < model.layers.size(); ++index)
-    types.push_back(static_cast<int64_t>(index) % pattern == pattern - 1
-                        ? "full_attention"
-                        : "sliding_attention");
-  return types;
-}
-
 /// Which layers see a window: `layer_types`, where absent gemma's pattern, or
 /// qwen's layers from `max_window_layers` on if `use_sliding_window`.
 llvm::Error DecoderReader::readWindows() {
@@ -299,7 +317,8 @@ llvm::Error DecoderReader::readWindows() {
   if (llvm::Error error = config.readSize(patternField, pattern,
                                           type->windowPattern, kMaxLayers))
     return error;
-  std::vector<std::string> types = layerTypesOfPattern(pattern);
+  std::vector<std::string> types =
+      layerTypesOfPattern(model.layers.size(), pattern);
   if (llvm::Error error = config.readFlag("use_sliding_window", usesWindow,
                                           /*absent=*/type->isGemma))
     return error;
@@ -343,7 +362,11 @@ llvm::Error DecoderReader::readConvolutions() {
   if (!config.has("layer_types"))
     return config.refuse("layer_types",
                          "are arrays of full_attention and conv");
-  return config.readSize("conv_L_cache", numTaps, 3, kMaxTaps);
+  if (llvm::Error error = config.readSize("conv_L_cache", numTaps, 3, kMaxTaps))
+    return error;
+  if (model.pooling && numTaps % 2 == 0)
+    return config.refuse("conv_L_cache", "are odd numbers in encoders");
+  return llvm::Error::success();
 }
 
 llvm::Error DecoderReader::readBiases() {
@@ -475,7 +498,7 @@ llvm::Error DecoderReader::readNorms(const std::string &prefix,
 }
 
 llvm::Error DecoderReader::readLayer(size_t index, DecoderLayer &layer) {
-  std::string prefix = "model.layers." + std::to_string(index) + ".";
+  std::string prefix = root + "layers." + std::to_string(index) + ".";
   std::string symbol = "blk." + std::to_string(index) + ".";
   if (llvm::Error error = readNorms(prefix, symbol, layer))
     return error;
@@ -523,19 +546,21 @@ llvm::Error DecoderReader::readOutput() {
 
 llvm::Error DecoderReader::readModelTensors() {
   if (llvm::Error error = tensors.readWeight(
-          "model.embed_tokens.weight", "token_embd.weight",
+          root + "embed_tokens.weight", "token_embd.weight",
           {model.vocabularySize, model.hiddenSize}, model.embedding))
     return error;
   if (llvm::Error error =
-          readGain(Twine(type->names().outputNorm) + ".weight",
+          readGain(root + type->names().outputNorm + ".weight",
                    Twine(type->names().outputNormSymbol) + ".weight",
                    model.hiddenSize, model.outputNorm))
     return error;
-  return readOutput();
+  return model.pooling ? llvm::Error::success() : readOutput();
 }
 
 llvm::Expected<DecoderModel> DecoderReader::read() {
   if (llvm::Error error = readType())
+    return error;
+  if (llvm::Error error = readEncoderUse())
     return error;
   if (llvm::Error error = readSizes())
     return error;

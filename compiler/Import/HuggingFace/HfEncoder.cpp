@@ -174,9 +174,7 @@ llvm::Error EncoderReader::refuseFeatures() {
 }
 
 llvm::Error EncoderReader::readPooling() {
-  auto pooling = options.pooling
-                     ? llvm::Expected<importer::PoolingOption>(*options.pooling)
-                     : readSentenceModules(folder);
+  auto pooling = huggingface::readPooling(folder, options);
   if (!pooling)
     return pooling.takeError();
   model.pooling = pooling->mode;

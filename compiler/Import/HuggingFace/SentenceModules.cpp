@@ -103,7 +103,9 @@ llvm::Error readModule(const ModelFolder &folder, const nlohmann::json &entry,
 } // namespace
 
 llvm::Expected<importer::PoolingOption>
-readSentenceModules(const ModelFolder &folder) {
+readPooling(const ModelFolder &folder, const importer::ImportOptions &options) {
+  if (options.pooling)
+    return *options.pooling;
   std::string path = folder.pathOf("modules.json");
   if (!llvm::sys::fs::exists(path))
     return importer::PoolingOption{Pooling::Mean, false};

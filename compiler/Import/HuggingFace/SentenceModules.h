@@ -11,12 +11,13 @@
 
 namespace llmc::huggingface {
 
-/// Reads modules.json and the configuration of its pooling module. Without
-/// modules.json it is that library's default: the mean of a text's rows, of any
-/// length. Modules other than the encoder, pooling and normalization, and
-/// poolings other than mean, first and last token are refused by name.
+/// What the caller asks for, or else modules.json and the configuration of its
+/// pooling module say. Without modules.json it is that library's default: the
+/// mean of a text's rows, of any length. Modules other than the encoder,
+/// pooling and normalization, and poolings other than mean, first and last
+/// token are refused by name.
 llvm::Expected<importer::PoolingOption>
-readSentenceModules(const ModelFolder &folder);
+readPooling(const ModelFolder &folder, const importer::ImportOptions &options);
 
 } // namespace llmc::huggingface
 

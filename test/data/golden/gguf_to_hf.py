@@ -91,7 +91,10 @@ BERT_MODEL_NAMES = {
     "position_embd": "embeddings.position_embeddings", "token_embd_norm": "embeddings.LayerNorm"}
 
 
-def hf_name(name, architecture):
+def hf_name(name, architecture, is_encoder):
+    """Liquid's encoders have no head, hence no name before those of the model."""
+    if is_encoder and architecture == "lfm2":
+        return hf_name(name, architecture, False).removeprefix("model.")
     stem, kind = name.rsplit(".", 1)
     match = re.fullmatch(r"blk\.(\d+)\.(.+)", stem)
     if not match:
@@ -137,6 +140,8 @@ def config_of(metadata, tensors):
                       conv_L_cache=get("shortconv.l_cache"), block_auto_adjust_ff_dim=False,
                       layer_types=["full_attention" if count else "conv" for count in kv_heads])
         del config["head_dim"]
+        if not get("attention.causal", True):
+            config["architectures"] = ["Lfm2BidirectionalModel"]
     if architecture.startswith("gemma"):
         config.update(sliding_window=get("attention.sliding_window"), hidden_activation="gelu_pytorch_tanh",
                       query_pre_attn_scalar=get("attention.key_length"),
@@ -248,6 +253,18 @@ def write_folder(folder, config, tensors, num_shards):
         json.dump({"metadata": {}, "weight_map": weight_map}, file, indent=1)
 
 
+def write_modules(folder):
+    """What sentence-transformers reads: the first token's row is the embedding."""
+    os.makedirs(os.path.join(folder, "1_Pooling"), exist_ok=True)
+    prefix = "sentence_transformers.models."
+    modules = [{"idx": 0, "name": "0", "path": "", "type": prefix + "Transformer"},
+               {"idx": 1, "name": "1", "path": "1_Pooling", "type": prefix + "Pooling"}]
+    for name, content in (("modules.json", modules),
+                          ("1_Pooling/config.json", {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False})):
+        with open(os.path.join(folder, name), "w") as file:
+            json.dump(content, file)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
@@ -265,12 +282,13 @@ def main():
     config = config_of(gguf.metadata, gguf.tensors)
     if options.pack and not options.dequantized:
         config["quantization_config"] = quantization_config(options.pack, options.group, options.asymmetric)
+    is_encoder = not gguf.metadata.get(f"{architecture}.attention.causal", True)
     tensors = {}
     for name, tensor in gguf.tensors.items():
         tensor = hf_tensor(name, tensor, architecture, config["num_attention_heads"],
                            config.get("num_key_value_heads"))
         kind = "f32" if GGML_TYPES[gguf.kinds[name]] == "<f4" else options.type
-        name = hf_name(name, architecture)
+        name = hf_name(name, architecture, is_encoder)
         parts = {name: tensor}
         if options.pack and name.endswith("_proj.weight"):
             kind = "f32"
@@ -280,6 +298,9 @@ def main():
             type_name, data = to_bytes(values, kind)
             tensors[part] = (type_name, list(values.shape), data)
     write_folder(options.folder, config, tensors, options.shards)
+    if is_encoder and architecture == "lfm2":
+        write_modules(options.folder)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -44,6 +44,7 @@ for n, b, o in [('tiny-qwen3', 'qwen3-0.6b', dict(layers=3, head_dim=128)),
                 ('tiny-gemma2', 'gemma2-2b', dict(layers=4, head_dim=128, window=16)),
                 ('tiny-gemma3', 'gemma3-1b', dict(layers=7, kv_heads=1, head_dim=128, window=16)),
                 ('tiny-lfm2', 'lfm2-350m', dict(layers=4, attn_layers=[1, 3])),
+                ('tiny-lfm2-embedding', 'lfm2-350m', dict(layers=4, attn_layers=[1, 3], pooling=2)),
                 ('tiny-bert', 'minilm', dict(layers=3, kv_heads=4, ctx=512))]:
     P[n] = {**P[b], **T, **o}
 
@@ -142,6 +143,8 @@ def metadata(c, name, ftype):
     if a == 'lfm2':
         kv += [(f'{a}.attention.head_count_kv', ARR, (I32, [c['kv_heads'] if i in c['attn_layers'] else 0 for i in range(c['layers'])])),
                (f'{a}.shortconv.l_cache', U32, c['l_cache'])]
+        if 'pooling' in c:
+            kv += [(f'{a}.attention.causal', BOOL, False), (f'{a}.pooling_type', U32, c['pooling'])]
     else:
         kv.append((f'{a}.attention.head_count_kv', U32, c['kv_heads']))
     if a == 'bert':

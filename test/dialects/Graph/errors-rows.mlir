@@ -87,6 +87,23 @@ func.func @short_conv_ranges(%x: tensor<?x4xf32>, %t: tensor<12xf32>, %r: tensor
 }
 
 // -----
+
+func.func @short_conv_ahead(%x: tensor<?x4xf32>, %t: tensor<12xf32>, %r: tensor<?x2xi32>) {
+  // expected-error@+1 {{short_conv_c5: ahead must be 0 to 2, got 3}}
+  %0 = graph.short_conv %x, %t ranges %r : tensor<?x2xi32> ahead 3 : tensor<?x4xf32>, tensor<12xf32>
+  return
+}
+
+// -----
+
+graph.state @s : tensor<2x4xf32>
+func.func @short_conv_ahead_of_a_state(%x: tensor<?x4xf32>, %t: tensor<12xf32>, %p: tensor<i32>) {
+  // expected-error@+1 {{short_conv_c5: ahead must be 0 to 0, got 1}}
+  %0 = graph.short_conv %x, %t state @s, %p ahead 1 : tensor<?x4xf32>, tensor<12xf32>
+  return
+}
+
+// -----
 func.func @rotary_positions(%x: tensor<?x2x8xf32>, %p: tensor<4xi32>) {
   // expected-error@+1 {{rotary_c5: there must be either a position or positions [rows]}}
   %0 = graph.rotary %x positions %p : tensor<4xi32> pairs half base 1.0e4 dim 8 : tensor<?x2x8xf32> -> tensor<?x2x8xf32>

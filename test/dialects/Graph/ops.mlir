@@ -94,6 +94,8 @@ func.func @rows(%x: tensor<?x256xf32>, %gain: tensor<256xf32>, %taps: tensor<768
   %4 = graph.short_conv %x, %taps state @blk.0.conv, %position : tensor<?x256xf32>, tensor<768xf32>
   // CHECK: graph.short_conv %{{.*}}, %{{.*}} ranges %{{.*}} : tensor<?x2xi32> : tensor<?x256xf32>, tensor<768xf32>
   %5 = graph.short_conv %x, %taps ranges %ranges : tensor<?x2xi32> : tensor<?x256xf32>, tensor<768xf32>
+  // CHECK: graph.short_conv %{{.*}}, %{{.*}} ranges %{{.*}} : tensor<?x2xi32> ahead 1 : tensor<?x256xf32>, tensor<768xf32>
+  %ahead = graph.short_conv %x, %taps ranges %ranges : tensor<?x2xi32> ahead 1 : tensor<?x256xf32>, tensor<768xf32>
   // CHECK: graph.pool mean %{{.*}}, %{{.*}} : tensor<?x256xf32>, tensor<?x2xi32> -> tensor<?x256xf32>
   %6 = graph.pool mean %x, %ranges : tensor<?x256xf32>, tensor<?x2xi32> -> tensor<?x256xf32>
   // CHECK: graph.pool first

@@ -5,12 +5,15 @@
 
 #include "test/e2e/kernels/KernelTest.h"
 
+#include <algorithm>
+
 namespace llmc::test {
 namespace {
 
 /// C(x) * short_conv(B(x) * x): rows of three parts, as a gated convolution's
 /// input projection gives them.
-std::string gatedText(int channels, int taps, int maxRows, bool hasState) {
+std::string gatedText(int channels, int taps, int maxRows, bool hasState,
+                      int ahead = 0) {
   const std::string c = std::to_string(channels),
                     wide = "tensor<?x" + std::to_string(3 * channels) + "xf32>",
                     type = "tensor<?x" + c + "xf32>",
@@ -38,7 +41,8 @@ std::string gatedText(int channels, int taps, int maxRows, bool hasState) {
          ") {\n" + parts + "      %t = graph.dequantize %e : " + encoded +
          " -> " + vector + "\n      %u = graph.mul %p0, %p2 : " + type + ", " +
          type + " -> " + type + "\n      %v = graph.short_conv %u, %t " +
-         (hasState ? "state @past, %q" : "ranges %q : " + past) + " : " + type +
+         (hasState ? "state @past, %q" : "ranges %q : " + past) +
+         (ahead == 0 ? "" : " ahead " + std::to_string(ahead)) + " : " + type +
          ", " + vector + "\n      %y = graph.mul %p1, %v : " + type + ", " +
          type + " -> " + type + "\n      graph.yield %y : " + type +
          "\n    }\n    return %r : " + type + "\n  }\n}\n";
@@ -47,20 +51,26 @@ std::string gatedText(int channels, int taps, int maxRows, bool hasState) {
 /// All of it in double; texts begin at `begins` and at row 0.
 std::vector<double> gated(const std::vector<float> &x,
                           const std::vector<float> &taps, int channels,
-                          int count, const std::vector<int> &begins = {}) {
-  int rows = int(x.size()) / (3 * channels), begin = 0;
+                          int count, const std::vector<int> &begins = {},
+                          int ahead = 0) {
+  int rows = int(x.size()) / (3 * channels);
   std::vector<double> y;
   for (int t = 0; t < rows; ++t) {
-    for (int other : begins)
-      if (other == t)
-        begin = t;
+    int begin = 0, end = rows;
+    for (int other : begins) {
+      if (other <= t)
+        begin = std::max(begin, other);
+      else
+        end = std::min(end, other);
+    }
     for (int c = 0; c < channels; ++c) {
       double sum = 0;
       for (int j = 0; j < count; ++j) {
-        int row = t - count + 1 + j;
-        const float *at = &x[size_t(row < begin ? begin : row) * 3 * channels];
-        if (row >= begin)
-          sum += double(taps[c * count + j]) * at[c] * at[2 * channels + c];
+        int row = t - count + 1 + ahead + j;
+        if (row < begin || row >= end)
+          continue;
+        const float *at = &x[size_t(row) * 3 * channels];
+        sum += double(taps[c * count + j]) * at[c] * at[2 * channels + c];
       }
       y.push_back(sum * x[size_t(t) * 3 * channels + channels + c]);
     }
@@ -121,10 +131,9 @@ TEST_F(ShortConvTest, stepsCarryTheirPast) {
     }
 }
 
+// Also with taps for rows behind a row, which end with its text.
 TEST_F(ShortConvTest, textsBehindOneAnother) {
-  constexpr int kChannels = 64, kTaps = 3, kMaxRows = 50;
-  auto runner = compile(gatedText(kChannels, kTaps, kMaxRows, false));
-  ASSERT_TRUE(runner);
+  constexpr int kChannels = 64, kMaxRows = 50;
   const std::vector<int> lengths = {1, 30, 2, 13};
   std::vector<int32_t> ranges;
   std::vector<int> begins;
@@ -135,16 +144,25 @@ TEST_F(ShortConvTest, textsBehindOneAnother) {
       ranges.insert(ranges.end(), {rows, rows + length});
     rows += length;
   }
-  Numbers numbers(9);
-  std::vector<float> x = numbers.take(size_t(rows) * 3 * kChannels),
-                     weights = numbers.take(size_t(kChannels) * kTaps);
-  runner->spoil("y");
-  runner->write("x", x);
-  runner->write("taps", weights);
-  runner->write("ranges", ranges);
-  runner->run("f", 0, rows);
-  expectClose(runner->read<float>("y"),
-              gated(x, weights, kChannels, kTaps, begins), 1e-6);
+  for (auto [taps, ahead] :
+       {std::pair(3, 0), {3, 1}, {3, 2}, {2, 1}, {5, 2}, {6, 1}}) {
+    SCOPED_TRACE(std::to_string(ahead) + " of " + std::to_string(taps));
+    auto runner = compile(
+        gatedText(kChannels, taps, kMaxRows, /*hasState=*/false, ahead));
+    ASSERT_TRUE(runner);
+    Numbers numbers(9);
+    std::vector<float> x = numbers.take(size_t(rows) * 3 * kChannels),
+                       weights = numbers.take(size_t(kChannels) * size_t(taps));
+    runner->spoil("y");
+    // Rows beyond the step's: NaN.
+    runner->spoil("x");
+    runner->write("x", x);
+    runner->write("taps", weights);
+    runner->write("ranges", ranges);
+    runner->run("f", 0, rows);
+    expectClose(runner->read<float>("y"),
+                gated(x, weights, kChannels, taps, begins, ahead), 1e-6);
+  }
 }
 
 } // namespace

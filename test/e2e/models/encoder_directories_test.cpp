@@ -62,6 +62,25 @@ TEST(EncoderDirectories, BertGivesTheGoldenNumbers) {
             kTolerance);
 }
 
+TEST(EncoderDirectories, Lfm2EmbeddingGivesTheNumbersOfItsDefinition) {
+  LLMC_E2E_NEED_DEVICE();
+  TemporaryFolder folder;
+  const std::string path =
+      writeHuggingFaceFolder(findGolden("tiny-lfm2-embedding-f16", folder),
+                             folder, "hf", {"--shards", "2"});
+  if (path.empty())
+    GTEST_SKIP() << "no Python with numpy to make the model";
+  auto found = encodeGoldenTokens(path, folder);
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  EXPECT_LE(relativeDifference(found->rows,
+                               readGoldenNumbers("tiny-lfm2-embedding-f16")),
+            kTolerance);
+  EXPECT_LE(
+      relativeDifference(found->pooled,
+                         readGoldenNumbers("tiny-lfm2-embedding-f16-pooled")),
+      kTolerance);
+}
+
 TEST(EncoderDirectories, MpnetGivesTheNumbersOfItsDefinition) {
   LLMC_E2E_NEED_DEVICE();
   TemporaryFolder folder;

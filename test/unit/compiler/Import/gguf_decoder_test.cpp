@@ -122,6 +122,39 @@ TEST(GgufDecoderTest, RefusesKvHeadsThatDoNotFitTheLayers) {
               HasSubstr("'blk.0.shortconv.conv.weight' is missing"));
 }
 
+TEST(GgufDecoderTest, AFileWithoutACausalMaskIsAnEncoder) {
+  using llmc::graph::Pooling;
+  const std::string no(1, '\0'), yes(1, '\1');
+  auto encoder = [&](const std::string &architecture) {
+    return ToyDecoder(architecture)
+        .file()
+        .pair(architecture + ".attention.causal", llmc::test::kBool, no);
+  };
+  EXPECT_FALSE(accept(ToyDecoder("lfm2").file().pair("lfm2.attention.causal",
+                                                     llmc::test::kBool, yes))
+                   .pooling);
+  DecoderModel model = accept(encoder("lfm2").number("lfm2.pooling_type", 2));
+  ASSERT_TRUE(model.pooling);
+  EXPECT_EQ(model.pooling->mode, Pooling::First);
+  EXPECT_FALSE(model.pooling->isNormalized);
+  EXPECT_FALSE(accept(encoder("lfm2")).pooling->mode);
+  ImportOptions options;
+  options.pooling = {Pooling::Mean, true};
+  model = accept(encoder("lfm2").number("lfm2.pooling_type", 2), options);
+  EXPECT_EQ(model.pooling->mode, Pooling::Mean);
+  EXPECT_TRUE(model.pooling->isNormalized);
+  // Other architectures would be right with a causal mask only.
+  EXPECT_THAT(refusal(encoder("llama")),
+              HasSubstr("'llama.attention.causal' is false, allowed is true"));
+  ToyDecoder even("lfm2");
+  even.keyLeftOut = "shortconv.l_cache";
+  EXPECT_THAT(
+      refusal(even.file()
+                  .number("lfm2.shortconv.l_cache", 4)
+                  .pair("lfm2.attention.causal", llmc::test::kBool, no)),
+      HasSubstr("'lfm2.shortconv.l_cache' is 4, allowed are odd"));
+}
+
 TEST(GgufDecoderTest, BiasesAndNormsAreThoseOfTheArchitecture) {
   DecoderModel llama = accept(ToyDecoder("llama").file());
   EXPECT_FALSE(llama.layers[0].query.bias);
@@ -146,7 +179,7 @@ TEST(GgufDecoderTest, DefaultsOfAbsentMetadata) {
   EXPECT_EQ(model.name, "toy");
 }
 
-TEST(GgufDecoderTest, HeadDimensionNeedNotBeHiddenOverHeads) {
+TEST(GgufDecoderTest, HeadDimensionNeedNotBeHiddenOverHeads_B14) {
   ToyDecoder toy("qwen3");
   toy.headDim = 32;
   GgufBuilder file = toy.file();
@@ -194,7 +227,7 @@ TEST(GgufDecoderTest, LinearRotaryScalingDividesPositions) {
   EXPECT_EQ(accept(legacy).rotary.positionScale, 0.5f);
 }
 
-TEST(GgufDecoderTest, RotaryFactorsAreHonouredOrRefused) {
+TEST(GgufDecoderTest, RotaryFactorsAreHonouredOrRefused_B12) {
   GgufBuilder llama = ToyDecoder("llama").file();
   llama.ones("rope_freqs.weight", {2});
   EXPECT_EQ(accept(llama).rotary.factors->shape[0], 2);
@@ -218,7 +251,7 @@ TEST(GgufDecoderTest, RefusesUnknownArchitectures) {
               HasSubstr("'general.architecture' is missing"));
 }
 
-TEST(GgufDecoderTest, RefusesTensorsThatItWouldNotUse) {
+TEST(GgufDecoderTest, RefusesTensorsThatItWouldNotUse_B14) {
   GgufBuilder file = ToyDecoder("qwen2").file();
   file.ones("blk.0.attn_q_norm.weight", {4});
   EXPECT_THAT(refusal(file),

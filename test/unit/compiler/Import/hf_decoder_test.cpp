@@ -239,6 +239,30 @@ TEST(HfDecoder, Lfm2RefusesWhatItHasNot) {
   EXPECT_THAT(refusal(toy), HasSubstr("'layer_types' is absent"));
 }
 
+TEST(HfDecoderTest, BidirectionalLfm2IsAnEncoder) {
+  using llmc::graph::Pooling;
+  ToyFolder toy = lfm2();
+  EXPECT_FALSE(accept(toy).pooling);
+  toy.config["architectures"] = {"Lfm2BidirectionalModel"};
+  // Without modules.json it is the mean of the rows.
+  DecoderModel model = accept(toy);
+  ASSERT_TRUE(model.pooling);
+  EXPECT_EQ(model.pooling->mode, Pooling::Mean);
+  ImportOptions options;
+  options.pooling = {Pooling::First, true};
+  EXPECT_EQ(accept(toy, options).pooling->mode, Pooling::First);
+  toy.config["conv_L_cache"] = 4;
+  EXPECT_THAT(refusal(toy), HasSubstr("'conv_L_cache' is 4, allowed are odd "
+                                      "numbers in encoders"));
+  toy = lfm2();
+  toy.config["architectures"] = {"Lfm2BidirectionalForMaskedLM"};
+  EXPECT_THAT(refusal(toy),
+              HasSubstr("allowed is Lfm2BidirectionalModel among those"));
+  ToyFolder llama("llama");
+  llama.config["architectures"] = {"LlamaBidirectionalModel"};
+  EXPECT_THAT(refusal(llama), HasSubstr("'architectures'"));
+}
+
 //===----------------------------------------------------------------------===//
 // Rotation
 //===----------------------------------------------------------------------===//
@@ -259,7 +283,7 @@ TEST(HfDecoder, LlamaThreeStretchesSlowFrequencies_B12) {
         << i;
 }
 
-TEST(HfDecoder, RotaryScalingIsReadInBothSpellings) {
+TEST(HfDecoder, RotaryScalingIsReadInBothSpellings_B12) {
   DecoderModel linear = acceptWith("llama", "rope_scaling",
                                    {{"type", "linear"}, {"factor", 4.0}});
   EXPECT_EQ(linear.rotary.positionScale, 0.25f);

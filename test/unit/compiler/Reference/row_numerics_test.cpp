@@ -61,8 +61,8 @@ TEST(RowNumericsTest, ShortConvHasTheCurrentRowUnderItsLastTap) {
   Tensor taps({6}, {100, 10, 1, 0, 0, 7});
   auto conv = [&](int64_t position) {
     return shortConv(
-               x, taps, past, [&](int64_t row) { return position + row; },
-               Precision::Double)
+               x, taps, past, [&](int64_t) { return RowRange{-position, 3}; },
+               /*ahead=*/0, Precision::Double)
         .values;
   };
   EXPECT_THAT(conv(2), ElementsAre(1000 + 200 + 1, 0, 2000 + 10 + 2, 0,
@@ -70,6 +70,24 @@ TEST(RowNumericsTest, ShortConvHasTheCurrentRowUnderItsLastTap) {
   // At position 1 only the latest of the past exists, at 0 none.
   EXPECT_THAT(conv(1), ElementsAre(200 + 1, 0, 2000 + 10 + 2, 0, 123, 7));
   EXPECT_THAT(conv(0), ElementsAre(1, 0, 12, 0, 123, 7));
+}
+
+TEST(RowNumericsTest, ShortConvHasTheCurrentRowUnderAnEarlierTap) {
+  // Rows 1 and 2 are one text, row 3 another.
+  Tensor x({3, 1}, {1, 2, 3}), past({2, 1}, {10, 20});
+  Tensor taps({3}, {100, 10, 1});
+  auto conv = [&](int64_t ahead) {
+    return shortConv(
+               x, taps, past,
+               [](int64_t row) {
+                 return row < 2 ? RowRange{0, 2} : RowRange{2, 3};
+               },
+               ahead, Precision::Double)
+        .values;
+  };
+  EXPECT_THAT(conv(0), ElementsAre(1, 12, 3));
+  EXPECT_THAT(conv(1), ElementsAre(12, 120, 30));
+  EXPECT_THAT(conv(2), ElementsAre(120, 200, 300));
 }
 
 TEST(RowNumericsTest, RangeMaskShowsARowItsOwnText) {
