@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Linears for few rows. A workgroup computes 16 rows of the weight (a tile,
-// four quads) for up to eight rows of the input: a lane takes one quad and
-// every n-th share of the columns, so that each weight is read once, 64
-// contiguous bytes for four lanes; the lanes' sums are added in workgroup
+// four quads), or those of two tiles side by side, for up to eight rows of the
+// input: a lane takes one quad of each and every n-th share of the columns, so
+// that each weight is read once, 64 contiguous bytes for four lanes; the lanes'
+// sums are added in workgroup
 // memory in a fixed order. A norm of the input costs its gain, in the loop or,
 // for staged input (GemvStage.h), before it, and a short loop for the sum of
 // squares; the result is scaled.
@@ -40,7 +41,10 @@ public:
         unit(context, context.getConfig().getWorkgroup()), b(unit.builder()),
         lanes(context.getConfig().getWorkgroup()[0]),
         tileRows(context.getConfig().getTile()[0]),
-        linearsAtOnce(context.getConfig().getTile()[1] / 4),
+        tilesAtOnce(parts.linears.size() == 1
+                        ? context.getConfig().getTile()[1] / 4
+                        : 1),
+        linearsAtOnce(context.getConfig().getTile()[1] / 4 / tilesAtOnce),
         kStep(context.getConfig().getTile()[2]),
         stagedColumns(stagedColumnsOf(context.getConfig())),
         numRows(context.rowsOf(parts.resultType())),
@@ -59,8 +63,8 @@ private:
   using Sums = SmallVector<Value>;
 
   bool isHalf() const { return context.getConfig().getArithmetic() == "f16"; }
-  /// Of one linear in the workgroup's tile, vectors over the rows of a quad.
-  int64_t numResults() const { return tileRows * kQuadsPerTile; }
+  /// Of one linear in the workgroup's tiles, vectors over the rows of a quad.
+  int64_t numResults() const { return tilesAtOnce * tileRows * kQuadsPerTile; }
   bool isStagedOnce() const {
     return stagedColumns == parts.layout().paddedColumns;
   }
@@ -85,6 +89,7 @@ private:
   void takePlace();
   void normalize();
   LogicalResult reduceAndStore();
+  std::pair<Value, Value> partialOf(Value result);
   std::pair<Value, Value> placeOf(Value result);
   LogicalResult storeResult(Value result, int64_t ofLane);
 
@@ -92,10 +97,12 @@ private:
   LinearRegion &parts;
   KernelUnit unit;
   KernelBuilder &b;
-  int64_t lanes, tileRows, linearsAtOnce, kStep, stagedColumns, numRows;
+  int64_t lanes, tileRows, tilesAtOnce, linearsAtOnce, kStep, stagedColumns,
+      numRows;
   /// Lanes that add up among themselves by subgroup operations, or 0; sums of a
   /// row that meet in workgroup memory.
   int64_t subgroup, partialLanes;
+  /// [linear][tile].
   std::vector<WeightDecoder> decoders;
   std::optional<LinearInput> input;
   std::optional<GemvStage> stage;
@@ -108,9 +115,9 @@ private:
   /// their place: the results of this lane, number lane, lane + lanes, ….
   SmallVector<SmallVector<Value>> earlierResults;
   /// The lane's number, its quad and its share of the columns; the workgroup's
-  /// tile and its first row.
+  /// (first) tile and its first row.
   Value lane, quad, share, tile, firstRow;
-  /// [linear][row][lane] in workgroup memory.
+  /// [linear][tile][row][lane] in workgroup memory.
   Value partials;
   /// The first group and behind the last one.
   Value begin, groups;
@@ -263,8 +270,8 @@ void GemvKernel::keepPartials(const Sums &sums, int64_t firstSum) {
 /// are no registers for the results of the first.
 void GemvKernel::runPasses() {
   auto numLinears = static_cast<int64_t>(parts.linears.size());
-  partials = b.workgroupMemory((stage ? numLinears : linearsAtOnce) * tileRows *
-                                   partialLanes,
+  partials = b.workgroupMemory((stage ? numLinears : linearsAtOnce) *
+                                   tilesAtOnce * tileRows * partialLanes,
                                b.f32x4());
   for (int64_t first = 0; first < numLinears; first += linearsAtOnce) {
     if (stage && first != 0)
@@ -272,7 +279,8 @@ void GemvKernel::runPasses() {
     else if (first != 0)
       reducePass();
     bindWeights(first);
-    runPass(MutableArrayRef(decoders).slice(first, linearsAtOnce),
+    runPass(MutableArrayRef(decoders).slice(first * tilesAtOnce,
+                                            linearsAtOnce * tilesAtOnce),
             stage ? first * tileRows : 0);
   }
   if (stage)
@@ -282,8 +290,8 @@ void GemvKernel::runPasses() {
 /// What the lanes have for result `result` of the linear whose sums begin at
 /// section `section`, of a row each.
 Value GemvKernel::sumOverShares(int64_t section, Value result) {
-  auto [row, quadInTile] = placeOf(result);
-  Value first = b.add(b.mul(b.add(row, section), partialLanes), quadInTile);
+  auto [sums, quadInTile] = partialOf(result);
+  Value first = b.add(b.mul(b.add(sums, section), partialLanes), quadInTile);
   if (subgroup)
     return sumInOrder(b, partials, first, partialLanes / kQuadsPerTile,
                       kQuadsPerTile);
@@ -415,21 +423,32 @@ void GemvKernel::normalize() {
 // Results
 //===----------------------------------------------------------------------===//
 
-/// Result number `result` of a lane's: a row and a quad of the tile.
-std::pair<Value, Value> GemvKernel::placeOf(Value result) {
-  if (tileRows == 1)
+/// Of result number `result`: the tile and row together, and the quad in the
+/// tile.
+std::pair<Value, Value> GemvKernel::partialOf(Value result) {
+  if (tilesAtOnce * tileRows == 1)
     return {b.index(0), result};
   return {b.div(result, kQuadsPerTile), b.rem(result, kQuadsPerTile)};
 }
 
+/// Of result number `result`: the row of the tile, and the quad of the weight.
+std::pair<Value, Value> GemvKernel::placeOf(Value result) {
+  auto [row, quadInTile] = partialOf(result);
+  Value ofResult = tile;
+  if (tilesAtOnce > 1) {
+    ofResult = b.add(tile, b.div(row, tileRows));
+    row = b.rem(row, tileRows);
+  }
+  return {row, b.add(b.mul(ofResult, kQuadsPerTile), quadInTile)};
+}
+
 /// Result number `result`; of this lane's results number `ofLane`.
 LogicalResult GemvKernel::storeResult(Value result, int64_t ofLane) {
-  auto [row, quadInTile] = placeOf(result);
+  auto [row, quad] = placeOf(result);
   Value factor;
   for (auto [number, ofRow] : llvm::enumerate(resultFactors))
     factor =
         factor ? b.select(b.equal(row, b.index(number)), ofRow, factor) : ofRow;
-  Value quad = b.add(b.mul(tile, kQuadsPerTile), quadInTile);
   ElementwiseEmitter emitter(unit, b.add(firstRow, row), quad);
   for (auto [number, linear] : llvm::enumerate(parts.linears)) {
     size_t last = number - earlierResults.size();
@@ -451,10 +470,9 @@ LogicalResult GemvKernel::reduceAndStore() {
   LogicalResult ok = success();
   for (int64_t base = 0; base < numResults(); base += lanes) {
     Value result = b.add(lane, base);
-    auto [row, quadInTile] = placeOf(result);
-    Value quad = b.add(b.mul(tile, kQuadsPerTile), quadInTile);
+    auto [row, quad] = placeOf(result);
     Value stores = b.less(result, b.index(numResults()));
-    if (usedQuads % kQuadsPerTile != 0)
+    if (usedQuads % (kQuadsPerTile * tilesAtOnce) != 0)
       stores = b.logicalAnd(stores, b.less(quad, b.index(usedQuads)));
     if (numRows % tileRows != 0)
       stores =
@@ -471,9 +489,11 @@ LogicalResult GemvKernel::verify() {
   int64_t numLinears = static_cast<int64_t>(parts.linears.size()),
           group = scaleGroupColumns(layout.format);
   auto error = [&] { return context.getRegion().emitOpError("of kind gemv "); };
-  if (linearsAtOnce != 1 && linearsAtOnce != numLinears)
-    return error() << "has a tile of " << 4 * linearsAtOnce
-                   << " columns, neither four nor four for each linear";
+  if (int64_t columns = context.getConfig().getTile()[1];
+      columns != 4 && columns != 4 * std::max<int64_t>(numLinears, 2))
+    return error() << "has a tile of " << columns
+                   << " columns, neither four nor four for each linear or for "
+                      "two tiles of one";
   if (layout.paddedColumns % kStep != 0 ||
       (group ? kStep != group && kStep != 2 * group
              : kStep % std::max<int64_t>(columnsPerUnit(layout.format), 4)))
@@ -488,25 +508,33 @@ LogicalResult GemvKernel::verify() {
                       "staged input";
   int64_t stride = lanes / kQuadsPerTile * kStep;
   if (stagedColumns != 0 &&
-      (tileRows != 1 || linearsAtOnce != 1 || subgroup != 0 ||
+      (tileRows != 1 || linearsAtOnce * tilesAtOnce != 1 || subgroup != 0 ||
        (!isStagedOnce() &&
         (stagedColumns % std::max<int64_t>(stride, 256) != 0 ||
          !llvm::isPowerOf2_64(static_cast<uint64_t>(stagedColumns))))))
     return error() << "stages " << stagedColumns << " of "
                    << layout.paddedColumns << " columns for " << tileRows
-                   << " rows and " << linearsAtOnce
+                   << " rows and " << linearsAtOnce * tilesAtOnce
                    << " linears at once; it stages one row of one linear, all "
                       "columns or a power of two from 256 and the "
                    << stride << " that its lanes take at once";
   return success();
 }
 
-/// Those of a pass, whose first linear is `first`.
+/// Those of a pass, whose first linear is `first`. A second tile that the
+/// weight does not have is the first one again, and nothing of it is stored.
 void GemvKernel::bindWeights(int64_t first) {
-  for (auto number = static_cast<int64_t>(decoders.size());
+  int64_t numTiles = parts.layout().paddedRows / kTileRows;
+  for (auto number = static_cast<int64_t>(decoders.size()) / tilesAtOnce;
        number < first + linearsAtOnce; ++number)
-    decoders.emplace_back(unit, parts.weights[number], quad, kStep,
-                          decodeOf(context.getConfig()));
+    for (int64_t next = 0; next < tilesAtOnce; ++next) {
+      Value ofTile = b.add(quad, next * kQuadsPerTile);
+      if (next > 0 && numTiles % tilesAtOnce != 0)
+        ofTile = b.select(b.less(ofTile, b.index(numTiles * kQuadsPerTile)),
+                          ofTile, quad);
+      decoders.emplace_back(unit, parts.weights[number], ofTile, kStep,
+                            decodeOf(context.getConfig()));
+    }
 }
 
 LogicalResult GemvKernel::emit() {
@@ -514,14 +542,14 @@ LogicalResult GemvKernel::emit() {
   if (failed(bound))
     return failure();
   input = *bound;
-  int64_t rowTiles = (numRows + tileRows - 1) / tileRows;
+  int64_t rowTiles = llvm::divideCeilSigned(numRows, tileRows);
   lane = subgroup ? subgroupLane(b, subgroup) : b.localId();
-  tile = b.groupId(gpu::Dimension::x);
+  tile = b.mul(b.groupId(gpu::Dimension::x), tilesAtOnce);
   firstRow = rowTiles == 1 ? b.index(0)
                            : b.mul(b.groupId(gpu::Dimension::y), tileRows);
   quad = b.add(b.mul(tile, kQuadsPerTile), b.rem(lane, kQuadsPerTile));
   share = b.div(lane, kQuadsPerTile);
-  decoders.reserve(parts.linears.size());
+  decoders.reserve(parts.linears.size() * tilesAtOnce);
   bindWeights(0);
   rows.input = &*input;
   for (int64_t row = 0; row < tileRows; ++row)
@@ -549,7 +577,9 @@ LogicalResult GemvKernel::emit() {
   if (failed(reduceAndStore()))
     return failure();
   unit.finish(parts.label("gemv", numRows),
-              {parts.layout().paddedRows / kTileRows, rowTiles, 1});
+              {llvm::divideCeilSigned(parts.layout().paddedRows,
+                                      kTileRows * tilesAtOnce),
+               rowTiles, 1});
   return success();
 }
 

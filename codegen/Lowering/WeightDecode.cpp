@@ -267,7 +267,7 @@ double WeightDecoder::bias(int64_t half) const {
     return 128;
   if (hasPlainNibbles(layout().format))
     return formats + (half == 0 ? 256 : 16);
-  return formats;
+  return hasCodebook() ? formats : formats + 128;
 }
 
 Value WeightDecoder::offset(const Group &data, int64_t half) {
@@ -334,6 +334,22 @@ SmallVector<Value> WeightDecoder::exponentNibbles(Value words, int64_t half) {
     Value exponent =
         b.constant(words.getType(), half == 0 ? 0x43800000 : 0x41800000);
     columns.push_back(b.bitcastToF32(b.bitOr(code, exponent)));
+  }
+  return columns;
+}
+
+/// Codes of 5 or 6 bits in the bytes of words. The third byte is in place: bits
+/// 16 … 21 are worth 1 … 32 under an exponent of 128.
+SmallVector<Value> WeightDecoder::exponentBytes(Value words) {
+  SmallVector<Value> columns;
+  for (int64_t byte = 0; byte < 4; ++byte) {
+    int64_t left = 16 - 8 * byte;
+    Value moved = left > 0   ? b.shiftLeft(words, left)
+                  : left < 0 ? b.shiftRight(words, -left)
+                             : words;
+    Value exponent = b.constant(words.getType(), 0x43000000);
+    columns.push_back(
+        b.bitcastToF32(b.bitOr(b.bitAnd(moved, 0x3f0000), exponent)));
   }
   return columns;
 }
@@ -419,6 +435,8 @@ SmallVector<Value> WeightDecoder::columnCodes(ArrayRef<Unit> units,
                : b.shiftedBytesToF32(codes.words, true);
   if (isExponent && hasPlainNibbles(layout().format))
     return exponentNibbles(codes.words, half);
+  if (isExponent && !hasCodebook())
+    return exponentBytes(nibbleBytes(codes, half));
   return b.shiftedBytesToF32(nibbleBytes(codes, half), hasCodebook());
 }
 

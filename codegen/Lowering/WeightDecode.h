@@ -159,6 +159,7 @@ private:
   void loadPlainScales(const Place &place, Group &data);
   SmallVector<Value> decodeFloats(Value words);
   SmallVector<Value> exponentNibbles(Value words, int64_t half);
+  SmallVector<Value> exponentBytes(Value words);
   /// Codes of nibbles and high bits or a codebook, one in each byte.
   Value nibbleBytes(const Unit &unit, int64_t half);
   /// The codes of one row's columns in the bytes of an i32.

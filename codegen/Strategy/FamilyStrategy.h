@@ -45,6 +45,10 @@ struct GemvStrategy {
   /// The most vectors of sums of an invocation: rows times linears side by
   /// side.
   int64_t maxVectors = 16;
+  /// Tiles of one linear side by side for one row with a norm, if there are
+  /// workgroups for all compute units: they share the products of the input and
+  /// the norm's gain. Not where codes have high bits in another plane.
+  int64_t normTiles = 1;
   /// Whether the driver's compiler moves loads ahead and decodes a unit of
   /// codes at once, with as many registers as full occupancy leaves or somewhat
   /// more.

@@ -122,6 +122,17 @@ int64_t gemvRegisters(const LinearShape &shape, const LinearTile &tile,
   return sums + weights + scales + 4 + kAddressRegisters;
 }
 
+/// Tiles of a linear that a lane takes side by side.
+static int64_t selectTiles(const LinearShape &shape, const DeviceLimits &device,
+                           const GemvStrategy &strategy) {
+  int64_t columns = 4 * kQuadsPerTile * strategy.normTiles;
+  bool isShared = shape.rows == 1 && shape.hasNorm && shape.numLinears == 1 &&
+                  highWords(shape.format) == 0;
+  return isShared && shape.N / columns >= device.computeUnits
+             ? strategy.normTiles
+             : 1;
+}
+
 /// k of one share: one or two groups of scales, at most `limit` unless a group
 /// is more.
 static int64_t selectShare(const LinearShape &shape, int64_t limit) {
@@ -147,15 +158,15 @@ std::optional<LinearTile> selectGemv(const LinearShape &shape,
     if (rows > 1 && (rows / 2 >= shape.rows || rows > strategy.maxRows))
       break;
     bool sideBySide = !inTurn && rows * shape.numLinears <= strategy.maxVectors;
-    int64_t linearsAtOnce = sideBySide ? shape.numLinears : 1;
+    int64_t vectors = (sideBySide ? shape.numLinears : 1) *
+                      selectTiles(shape, device, strategy);
     // As many k for few rows that loads are in flight; less for many, so that
     // the body stays short.
     int64_t step = highWords(shape.format) != 0 ? strategy.maxHighStep
                                                 : strategy.maxStep,
             limit = std::min({step, 2 * step / rows, device.maxUnroll});
     LinearTile tile{
-        true, {1, 1, 1}, rows, 4 * linearsAtOnce, selectShare(shape, limit),
-        0,    0};
+        true, {1, 1, 1}, rows, 4 * vectors, selectShare(shape, limit), 0, 0};
     int64_t shares = ceilDiv(shape.K, tile.kStep);
     tile.workgroup[0] =
         powerOfTwoAtMost(std::min(strategy.maxLanes, device.maxInvocations));

@@ -56,12 +56,9 @@ std::string checkSizes(const LinearShape &shape, const LinearTile &tile) {
   if (shape.isInt8 && tile.rows % 4 != 0)
     return say("tile's rows", tile.rows,
                "are 4 and 8: quantized activations come in fours");
-  // Those of a gemv are of one linear, or of all side by side.
-  int64_t mostColumns = tile.isGemv ? 4 * shape.numLinears : 8;
-  if (tile.columns != 4 && tile.columns != mostColumns)
-    return say("tile's columns", tile.columns,
-               mostColumns == 4 ? "is 4"
-                                : "are 4 and " + std::to_string(mostColumns));
+  // Eight of a gemv are two linears side by side, or two tiles of one.
+  if (tile.columns != 4 && tile.columns != 8)
+    return say("tile's columns", tile.columns, "are 4 and 8");
   return "";
 }
 

@@ -56,6 +56,7 @@ std::string check(int64_t rows, const LinearTile &tile) {
 TEST(LinearTiles, ThatFitArePassed) {
   EXPECT_EQ(check(1, tileOf(true, 64, 1, 1, 4, 32)), "");
   EXPECT_EQ(check(8, tileOf(true, 16, 1, 8, 4, 32)), "");
+  EXPECT_EQ(check(1, tileOf(true, 64, 1, 1, 8, 32)), ""); // two tiles
   EXPECT_EQ(check(32, tileOf(false, 16, 4, 4, 8, 8)), "");
 }
 
@@ -72,8 +73,8 @@ TEST(LinearTiles, ThatFitNothingAreRefusedByName) {
   EXPECT_EQ(check(32, tileOf(false, 16, 4, 3, 4, 8)),
             "tile's rows is 3, allowed are powers of two up to 8 that the 32 "
             "rows need");
-  EXPECT_EQ(check(1, tileOf(true, 64, 1, 1, 8, 32)),
-            "tile's columns is 8, allowed is 4");
+  EXPECT_EQ(check(1, tileOf(true, 64, 1, 1, 16, 32)),
+            "tile's columns is 16, allowed are 4 and 8");
   EXPECT_EQ(check(1, tileOf(true, 8, 1, 1, 4, 32)),
             "workgroup's x is 8, allowed are 16 or more, with y 1");
   EXPECT_EQ(check(32, tileOf(false, 8, 8, 4, 4, 8)),

@@ -105,6 +105,30 @@ TEST(LinearTile, sharesAreOneOrTwoGroups) {
   }
 }
 
+/// The gain of a norm meets the input once for both.
+TEST(LinearTile, tilesOfOneLinearShareANormsProducts) {
+  FamilyStrategy strategy;
+  strategy.gemv.normTiles = 2;
+  auto columnsOf = [&](const LinearShape &linear) {
+    auto tile = selectLinearTile(linear, device(64, 192), strategy);
+    return tile ? tile->columns : 0;
+  };
+  LinearShape linear = shape(WeightFormat::Q8_0, 1);
+  EXPECT_EQ(columnsOf(linear), 4);
+  linear.hasNorm = true;
+  EXPECT_EQ(columnsOf(linear), 8);
+  linear.N = 4 * 32; // a workgroup for each of the four compute units
+  EXPECT_EQ(columnsOf(linear), 8);
+  linear.N -= 16;
+  EXPECT_EQ(columnsOf(linear), 4);
+  linear = shape(WeightFormat::Q8_0, 8);
+  linear.hasNorm = true;
+  EXPECT_EQ(columnsOf(linear), 4);
+  linear = shape(WeightFormat::Q6_K, 1);
+  linear.hasNorm = true;
+  EXPECT_EQ(columnsOf(linear), 4);
+}
+
 TEST(LinearTile, linearsInTurnTakeTheRegistersOfOne) {
   FamilyStrategy strategy;
   auto together =
@@ -358,7 +382,7 @@ TEST(GemmRegisters, adreno840) {
       device(64, 192), strategy);
 }
 
-/// Of gemv kernels, with the columns of the linears side by side.
+/// Of gemv kernels, with the columns of the linears or tiles side by side.
 TEST(GemvRegisters, adreno840) {
   using Format = WeightFormat;
   GemvStrategy strategy;
@@ -372,6 +396,11 @@ TEST(GemvRegisters, adreno840) {
   for (const MeasuredGemv &kernel :
        std::vector<MeasuredGemv>{{Format::F16, 1, 4, 16, false, 64},
                                  {Format::F16, 1, 8, 16, true, 64},
+                                 {Format::Q8_0, 1, 8, 64, true, 84},
+                                 {Format::Q4_0, 1, 4, 64, false, 64},
+                                 {Format::Q4_0, 1, 8, 64, true, 84},
+                                 {Format::Q4_K, 1, 4, 64, false, 64},
+                                 {Format::Q4_K, 1, 8, 64, true, 100},
                                  {Format::F16, 4, 4, 16, false, 72},
                                  {Format::F16, 4, 4, 16, true, 84},
                                  {Format::Q8_0, 1, 4, 32, true, 64},
