@@ -6,6 +6,7 @@
 
 #include "runtime/session/OneTimeCommands.h"
 #include "runtime/session/StagedCopy.h"
+#include "runtime/session/Submissions.h"
 
 #include <algorithm>
 #include <cstring>
@@ -86,6 +87,13 @@ Status checkRows(const format::Port &port, uint64_t rows) {
 
 } // namespace
 
+/// Commands of an entry that are submitted together.
+struct RecordedPart : PartTime {
+  explicit RecordedPart(const vulkan::CommandBuffer &commands)
+      : commands(commands) {}
+  vulkan::CommandBuffer commands;
+};
+
 /// Everything that a step in flight uses.
 struct Session::State {
   std::shared_ptr<const Module> module; // outlives what follows
@@ -94,14 +102,16 @@ struct Session::State {
                       // module has
   std::unique_ptr<vulkan::DescriptorSets> sets;
   std::unique_ptr<vulkan::CommandPool> pool;
-  std::vector<vulkan::CommandBuffer> recorded; // by entry
+  std::vector<std::vector<RecordedPart>> recorded; // by entry
   // By entry; one before its first dispatch and one behind each. None when
   // times are not taken.
   std::vector<std::unique_ptr<vulkan::TimestampPool>> timestamps;
   std::vector<std::vector<DispatchTime>> times; // by entry
-  std::vector<VkCommandBuffer> submission; // room for one submission's handles
-  Status failure;                          // of a wait, for good
-  std::unique_ptr<vulkan::Fence> fence;    // goes first, see there
+  // Room for the parts of the entries that run, and their handles.
+  std::vector<PartTime *> parts;
+  std::vector<VkCommandBuffer> handles, submission;
+  Status failure;                       // of a wait, for good
+  std::unique_ptr<vulkan::Fence> fence; // goes first, see there
 
   const format::Variant &variant() const { return module->variant(); }
   const format::Entry &entry(uint32_t index) const {
@@ -119,8 +129,14 @@ struct Session::State {
   Status createSets();
   Status createTimestamps();
   Status record();
+  StatusOr<vulkan::CommandBuffer> beginPart(uint32_t entry);
   Status recordEntry(uint32_t index, size_t &nextSet);
+  Status submitParts(size_t first, size_t end);
   Status addTimes(uint32_t entry);
+  /// What one submission should not exceed; 0 for no limit.
+  double mostMilliseconds() const {
+    return variant().target().max_submit_milliseconds();
+  }
 };
 
 Status Session::State::forEachState(
@@ -194,9 +210,15 @@ Status Session::State::createTimestamps() {
   return okStatus();
 }
 
-Status Session::State::recordEntry(uint32_t index, size_t &nextSet) {
+StatusOr<vulkan::CommandBuffer> Session::State::beginPart(uint32_t entry) {
   LLMC_ASSIGN_OR_RETURN(vulkan::CommandBuffer recording, pool->allocate());
   LLMC_RETURN_IF_ERROR(recording.begin());
+  recorded[entry].emplace_back(recording);
+  return recording;
+}
+
+Status Session::State::recordEntry(uint32_t index, size_t &nextSet) {
+  LLMC_ASSIGN_OR_RETURN(vulkan::CommandBuffer recording, beginPart(index));
   const vulkan::TimestampPool *clock =
       timestamps.empty() ? nullptr : timestamps[index].get();
   uint32_t nextTime = 0;
@@ -205,8 +227,17 @@ Status Session::State::recordEntry(uint32_t index, size_t &nextSet) {
   recording.acquireFromHost();
   if (clock)
     recording.writeTimestamp(*clock, nextTime++);
+  const size_t mostBarriers = barriersPerPart(entry(index), mostMilliseconds());
+  size_t barriersLeft = mostBarriers;
   for (const format::Command &command : entry(index).commands()) {
     if (!command.has_dispatch()) {
+      // A barrier at the beginning of a part holds for the parts before it.
+      if (barriersLeft == 0) {
+        LLMC_RETURN_IF_ERROR(recording.end());
+        LLMC_ASSIGN_OR_RETURN(recording, beginPart(index));
+        barriersLeft = mostBarriers;
+      }
+      --barriersLeft;
       recording.barrier();
       continue;
     }
@@ -218,17 +249,29 @@ Status Session::State::recordEntry(uint32_t index, size_t &nextSet) {
       recording.writeTimestamp(*clock, nextTime++);
   }
   recording.releaseToHost();
-  LLMC_RETURN_IF_ERROR(recording.end());
-  recorded.push_back(recording);
-  return okStatus();
+  return recording.end();
 }
 
 Status Session::State::record() {
   LLMC_ASSIGN_OR_RETURN(pool, vulkan::CommandPool::create(module->device()));
+  recorded.resize(static_cast<size_t>(variant().entries_size()));
   size_t nextSet = 0;
   for (int i = 0; i < variant().entries_size(); ++i)
     LLMC_RETURN_IF_ERROR(recordEntry(static_cast<uint32_t>(i), nextSet));
   return okStatus();
+}
+
+/// Submits parts `first` to `end` (not included) and waits for them.
+Status Session::State::submitParts(size_t first, size_t end) {
+  submission.assign(handles.begin() + static_cast<ptrdiff_t>(first),
+                    handles.begin() + static_cast<ptrdiff_t>(end));
+  const auto start = std::chrono::steady_clock::now();
+  LLMC_RETURN_IF_ERROR(module->device().submit(submission, *fence));
+  failure = fence->waitAndReset(options.stepTimeout);
+  const std::chrono::duration<double, std::milli> time =
+      std::chrono::steady_clock::now() - start;
+  noteTime(parts, first, end, time.count());
+  return failure;
 }
 
 Status Session::State::addTimes(uint32_t entry) {
@@ -344,13 +387,23 @@ Status Session::writeInput(uint32_t entry, uint32_t port, const void *data,
 
 Status Session::submit(std::initializer_list<uint32_t> entries) {
   LLMC_RETURN_IF_ERROR(state->failure);
-  state->submission.clear();
+  state->parts.clear();
+  state->handles.clear();
   for (const uint32_t entry : entries)
-    state->submission.push_back(state->recorded[entry].handle());
-  LLMC_RETURN_IF_ERROR(
-      state->module->device().submit(state->submission, *state->fence));
-  state->failure = state->fence->waitAndReset(state->options.stepTimeout);
-  LLMC_RETURN_IF_ERROR(state->failure);
+    for (RecordedPart &part : state->recorded[entry]) {
+      state->parts.push_back(&part);
+      state->handles.push_back(part.commands.handle());
+    }
+  for (size_t first = 0; first < state->parts.size();) {
+    const size_t end =
+        endOfSubmission(state->parts, first, state->mostMilliseconds());
+    const Status status = state->submitParts(first, end);
+    // Half of a step has overwritten what the session remembers.
+    if (!status.ok() && first > 0)
+      state->failure = status;
+    LLMC_RETURN_IF_ERROR(status);
+    first = end;
+  }
   if (!state->timestamps.empty())
     for (const uint32_t entry : entries)
       LLMC_RETURN_IF_ERROR(state->addTimes(entry));

@@ -94,8 +94,10 @@ public:
   /// the port has.
   Status writeInput(uint32_t entry, uint32_t port, const void *data,
                     uint64_t rows);
-  /// Submits the entries' command buffers in order and waits until all are
-  /// done. After a timeout or a lost device the session only fails.
+  /// Runs the entries in order and waits until all are done: in one submission,
+  /// or in several that should each end within the variant's
+  /// max_submit_milliseconds. After a timeout, a lost device or a failure
+  /// between two submissions the session only fails.
   Status submit(std::initializer_list<uint32_t> entries);
   /// By entry, in the order of dispatches; empty unless the session takes
   /// times.

@@ -148,6 +148,8 @@ FaultyVulkan::~FaultyVulkan() {
 }
 
 bool FaultyVulkan::hasFailed() const { return current->hasFailed; }
+int FaultyVulkan::numCalls() const { return current->numCalls; }
+
 int FaultyVulkan::numLiveObjects() const { return current->numLiveObjects; }
 
 } // namespace llmc::test

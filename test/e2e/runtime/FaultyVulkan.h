@@ -34,6 +34,8 @@ public:
 
   /// Whether the call came that fails.
   bool hasFailed() const;
+  /// Calls of the fault's function so far, or of all that return a VkResult.
+  int numCalls() const;
   /// Objects created through the engine and not destroyed.
   int numLiveObjects() const;
 };

@@ -128,6 +128,65 @@ TEST(Faults, aLostDeviceStaysLostAndAnotherLoadWorks) {
   }
 }
 
+/// The counting model whose steps of 16 rows are two parts, cut at a barrier.
+ModuleFile makeModelOfParts() {
+  ModuleFile file = makeCountingModel();
+  format::Variant &variant = *file.manifest.mutable_variants(0);
+  variant.mutable_target()->set_max_submit_milliseconds(60000);
+  for (format::Entry &entry : *variant.mutable_entries()) {
+    entry.add_commands()->mutable_barrier();
+    for (int i = entry.commands_size() - 1; i > 0; --i)
+      entry.mutable_commands()->SwapElements(i, i - 1);
+  }
+  return file;
+}
+
+// Parts run one by one until it is known how long they take, then together.
+TEST(Faults, longStepsAreSubmittedInParts_B37) {
+  LLMC_NEED_DEVICE();
+  const std::string path =
+      writeTemporary("parts.llmc", makeModelOfParts().makeBytes());
+  FaultyVulkan vulkan({"vkQueueSubmit", /*call=*/1 << 30});
+  const Attempt attempted = attempt(*vulkan.engine, path);
+  ASSERT_TRUE(attempted.status.ok()) << attempted.status.message();
+  auto model = LanguageModel::create(attempted.module, {});
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const std::vector<int32_t> tokens(16, 1);
+  for (const int submissions : {2, 1, 1}) {
+    const int before = vulkan.numCalls();
+    const Status status = (*model)->prefill(tokens, nullptr);
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(vulkan.numCalls() - before, submissions);
+  }
+  std::vector<float> logits(5);
+  ASSERT_TRUE((*model)->decode(1, logits.data()).ok());
+  EXPECT_EQ(logits, expectedLogits({}, 49));
+  std::remove(path.c_str());
+}
+
+// The first half of a step has written what the other half did not read.
+TEST(Faults, aFailureBetweenPartsEndsTheSession) {
+  LLMC_NEED_DEVICE();
+  const std::string path =
+      writeTemporary("parts.llmc", makeModelOfParts().makeBytes());
+  int before = 0; // of weights and zeros
+  {
+    FaultyVulkan vulkan({"vkQueueSubmit", /*call=*/1 << 30});
+    auto module = Module::load(*vulkan.engine, path, {});
+    ASSERT_TRUE(module.ok()) << module.status().message();
+    ASSERT_TRUE(LanguageModel::create(*module, {}).ok());
+    before = vulkan.numCalls();
+  }
+  FaultyVulkan vulkan(
+      {"vkQueueSubmit", before + 1, VK_ERROR_OUT_OF_HOST_MEMORY, false});
+  const Attempt failed = attempt(*vulkan.engine, path);
+  ASSERT_TRUE(vulkan.hasFailed());
+  ASSERT_FALSE(failed.status.ok());
+  ASSERT_TRUE(failed.model);
+  EXPECT_EQ(failed.model->decode(1, nullptr).code(), failed.status.code());
+  std::remove(path.c_str());
+}
+
 TEST(Faults, aStepThatTakesTooLongEndsTheSession) {
   LLMC_NEED_DEVICE();
   const File file;
