@@ -93,6 +93,31 @@ TEST_P(HeadSizes, EveryHeadReadsItsOwnValues) {
 INSTANTIATE_TEST_SUITE_P(Attention, HeadSizes,
                          testing::Values(64, 80, 96, 128, 256));
 
+// ggml-org/llama.cpp#18969: equal scores of 115200, beyond fp16's 65504, weigh
+// values 0 to 4 alike.
+TEST(Attention, ScoresBeyondHalf_B10) {
+  LLMC_E2E_NEED_DEVICE();
+  constexpr int kSize = 128, kRows = 5;
+  TemporaryFolder folder;
+  auto runner = compileAndOpen(makeAttention(kSize), folder);
+  ASSERT_TRUE(runner.ok()) << runner.status().message();
+  std::vector<float> v;
+  for (int row = 0; row < kRows; ++row)
+    v.insert(v.end(), kKvHeads * kSize, static_cast<float>(row));
+  auto y =
+      runner->run("attend", kRows,
+                  {{"q", std::vector<float>(kRows * kHeads * kSize, 30.0f)},
+                   {"k", std::vector<float>(kRows * kKvHeads * kSize, 30.0f)},
+                   {"v", v}},
+                  kHeads * kSize);
+  ASSERT_TRUE(y.ok()) << y.status().message();
+  for (int row = 0; row < kRows; ++row)
+    for (int i = 0; i < kHeads * kSize; ++i)
+      ASSERT_NEAR((*y)[static_cast<size_t>(row * kHeads * kSize + i)],
+                  static_cast<float>(row) / 2, 4e-7f)
+          << "row " << row << ", number " << i;
+}
+
 TEST(Attention, HeadSizesThatAreNoMultipleOfFourAreRefusedByName) {
   for (int size : {5, 6, 7}) {
     TemporaryFolder folder;

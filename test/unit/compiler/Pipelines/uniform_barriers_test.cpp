@@ -117,7 +117,9 @@ Barriers findBarriers(mlir::Operation *root) {
 class UniformBarriersTest
     : public testing::TestWithParam<std::tuple<const char *, const char *>> {};
 
-TEST_P(UniformBarriersTest, everyKernelOfAModel) {
+// pytorch/executorch#22325: an invocation returned before a barrier that the
+// others waited at, and a Mali-G76 was lost.
+TEST_P(UniformBarriersTest, everyKernelOfAModel_B36) {
   auto [model, target] = GetParam();
   mlir::DialectRegistry registry;
   llmc::pipelines::registerAllDialects(registry);
