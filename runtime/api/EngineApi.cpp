@@ -31,7 +31,8 @@ const char *llmc_status_name(llmc_status_t status) {
                                       "busy",
                                       "non_finite",
                                       "context_full",
-                                      "internal"};
+                                      "internal",
+                                      "self_test_failed"};
   const auto index = static_cast<size_t>(status);
   return index < sizeof(names) / sizeof(names[0]) ? names[index] : "unknown";
 }

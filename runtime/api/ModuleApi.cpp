@@ -22,6 +22,10 @@ toModuleOptions(const llmc_module_options_t &given) {
   options.preference.targetName = api::orEmpty(given.variant);
   options.pipelineCacheFolder = api::orEmpty(given.pipeline_cache_dir);
   options.numThreads = given.num_threads;
+  if (given.self_test == LLMC_SELF_TEST_ALWAYS)
+    options.selfTest = llmc::runtime::SelfTestMode::Always;
+  else if (given.self_test == LLMC_SELF_TEST_NEVER)
+    options.selfTest = llmc::runtime::SelfTestMode::Never;
   return options;
 }
 
@@ -39,7 +43,8 @@ extern "C" {
 
 void llmc_module_options_init(llmc_module_options_t *options) {
   if (options)
-    *options = {sizeof(*options), -1, nullptr, nullptr, nullptr, 0};
+    *options = {sizeof(*options),           -1, nullptr, nullptr, nullptr, 0,
+                LLMC_SELF_TEST_WHEN_UNKNOWN};
 }
 
 llmc_status_t llmc_module_load(llmc_engine_t *engine, const char *path,
@@ -80,6 +85,27 @@ const char *llmc_module_device_name(const llmc_module_t *module) {
 
 const char *llmc_module_choice(const llmc_module_t *module) {
   return module ? module->module->choiceReason().c_str() : nullptr;
+}
+
+const char *llmc_module_self_test(const llmc_module_t *module) {
+  return module ? module->module->selfTestSummary().c_str() : nullptr;
+}
+
+llmc_status_t llmc_engine_self_test(llmc_engine_t *engine, const char *path,
+                                    const llmc_module_options_t *options,
+                                    llmc_error_t *error) {
+  return api::guarded(error, [&]() -> Status {
+    if (!engine || !path)
+      return api::missing(engine ? "the path" : "the engine");
+    llmc_module_options_t given;
+    llmc_module_options_init(&given);
+    LLMC_RETURN_IF_ERROR(api::readOptions(options, given));
+    llmc::runtime::ModuleOptions moduleOptions = toModuleOptions(given);
+    moduleOptions.selfTest = llmc::runtime::SelfTestMode::Always;
+    moduleOptions.fallsBack = false;
+    return llmc::runtime::Module::load(*engine->engine, path, moduleOptions)
+        .status();
+  });
 }
 
 uint32_t llmc_module_vocabulary_size(const llmc_module_t *module) {

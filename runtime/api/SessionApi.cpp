@@ -24,6 +24,8 @@ toGenerateOptions(const llmc_generate_options_t &given) {
   options.sampler.topP = given.top_p;
   options.sampler.repetitionPenalty = given.repetition_penalty;
   options.sampler.seed = given.seed;
+  if (given.prompt_lookup)
+    options.draftLength = given.prompt_lookup;
   return options;
 }
 
@@ -146,12 +148,12 @@ void llmc_session_cancel(llmc_session_t *session) {
 
 void llmc_generate_options_init(llmc_generate_options_t *options) {
   if (options)
-    *options = {sizeof(*options), 0, 0.0f, 0, 1.0f, 1.0f, 0};
+    *options = {sizeof(*options), 0, 0.0f, 0, 1.0f, 1.0f, 0, 0};
 }
 
 void llmc_generate_result_init(llmc_generate_result_t *result) {
   if (result)
-    *result = {sizeof(*result), LLMC_STOP_TOKEN, 0, 0, 0, 0};
+    *result = {sizeof(*result), LLMC_STOP_TOKEN, 0, 0, 0, 0, 0};
 }
 
 llmc_status_t llmc_session_generate(
@@ -182,7 +184,8 @@ llmc_status_t llmc_session_generate(
         static_cast<uint32_t>(generated.ids.size()),
         generated.prefillSeconds,
         generated.firstTokenSeconds,
-        generated.decodeSeconds};
+        generated.decodeSeconds,
+        generated.numSteps};
     std::memcpy(result, &full, std::min(result->struct_size, sizeof(full)));
     return okStatus();
   });

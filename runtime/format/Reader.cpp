@@ -24,8 +24,9 @@ Status systemError(const std::string &path, const char *act) {
                 path + ": could not " + act + ": " + std::strerror(error));
 }
 
-/// Maps the whole of `path` read-only; an empty file gives an empty span.
-StatusOr<ByteSpan> mapFile(const std::string &path) {
+/// Maps the whole of `path` read-only into `bytes`; an empty file gives an
+/// empty span.
+Status mapFile(const std::string &path, ByteSpan &bytes) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0)
     return systemError(path, "open");
@@ -44,16 +45,19 @@ StatusOr<ByteSpan> mapFile(const std::string &path) {
       size ? ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0) : nullptr;
   Status status = mapped == MAP_FAILED ? systemError(path, "map") : okStatus();
   ::close(file);
-  if (!status.ok())
-    return status;
-  return ByteSpan{static_cast<const uint8_t *>(mapped), size};
+  if (status.ok())
+    bytes = {static_cast<const uint8_t *>(mapped), size};
+  return status;
 }
 
 } // namespace
 
 StatusOr<std::unique_ptr<Reader>> Reader::open(const std::string &path) {
-  LLMC_ASSIGN_OR_RETURN(ByteSpan bytes, mapFile(path));
-  std::unique_ptr<Reader> reader(new Reader(path, bytes.data, bytes.size));
+  std::unique_ptr<Reader> reader(new Reader(path));
+  ByteSpan bytes;
+  LLMC_RETURN_IF_ERROR(mapFile(path, bytes));
+  reader->data = bytes.data;
+  reader->size = bytes.size;
   if (Status status = reader->readManifest(); !status.ok())
     return status.withContext(path);
   return reader;
@@ -83,27 +87,27 @@ Status Reader::readManifest() {
     return Status(
         StatusCode::InvalidFile,
         "the manifest's checksum does not match: the file is damaged");
-  if (!fileManifest.ParseFromArray(bytes, static_cast<int>(bytesSize)))
+  if (!fileManifest->ParseFromArray(bytes, static_cast<int>(bytesSize)))
     return Status(StatusCode::InvalidFile,
                   "the manifest is not a valid protobuf message");
-  return validateManifest(fileManifest, size);
+  return validateManifest(*fileManifest, size);
 }
 
 ByteSpan Reader::section(uint32_t index) const {
-  const Section &section = fileManifest.sections(static_cast<int>(index));
+  const Section &section = fileManifest->sections(static_cast<int>(index));
   return ByteSpan{data + section.offset(), static_cast<size_t>(section.size())};
 }
 
 Status Reader::verifySection(uint32_t index) const {
   const ByteSpan bytes = section(index);
   if (checksum(bytes.data, bytes.size) !=
-      fileManifest.sections(static_cast<int>(index)).checksum())
+      fileManifest->sections(static_cast<int>(index)).checksum())
     return checksumError(index);
   return okStatus();
 }
 
 Status Reader::verify() const {
-  for (int i = 0; i < fileManifest.sections_size(); ++i) {
+  for (int i = 0; i < fileManifest->sections_size(); ++i) {
     LLMC_RETURN_IF_ERROR(verifySection(static_cast<uint32_t>(i)));
     releasePages(section(static_cast<uint32_t>(i)));
   }
@@ -114,7 +118,7 @@ Status Reader::checksumError(uint32_t index) const {
   return Status(StatusCode::InvalidFile,
                 filePath + ": the checksum of sections[" +
                     std::to_string(index) + "] (" +
-                    fileManifest.sections(static_cast<int>(index)).name() +
+                    fileManifest->sections(static_cast<int>(index)).name() +
                     ") does not match: the file is damaged");
 }
 

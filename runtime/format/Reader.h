@@ -10,6 +10,8 @@
 #include "runtime/format/Status.h"
 #include "runtime/format/manifest.pb.h"
 
+#include <google/protobuf/arena.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -36,7 +38,7 @@ public:
 
   const std::string &path() const { return filePath; }
   const FileHeader &header() const { return fileHeader; }
-  const Manifest &manifest() const { return fileManifest; }
+  const Manifest &manifest() const { return *fileManifest; }
   /// Identifies the content: the manifest holds the checksum of every section.
   uint64_t contentHash() const { return fileHeader.manifestChecksum; }
 
@@ -55,15 +57,18 @@ public:
   void releasePages(ByteSpan bytes) const;
 
 private:
-  Reader(std::string path, const uint8_t *data, size_t size)
-      : filePath(std::move(path)), data(data), size(size) {}
+  explicit Reader(std::string path) : filePath(std::move(path)) {}
   Status readManifest();
 
   std::string filePath;
-  const uint8_t *data;
-  size_t size;
+  const uint8_t *data = nullptr;
+  size_t size = 0;
   FileHeader fileHeader;
-  Manifest fileManifest;
+  // All of it lies in the arena: a message on the heap that runs out of memory
+  // while it is parsed leaves parts behind.
+  google::protobuf::Arena arena;
+  Manifest *fileManifest =
+      google::protobuf::Arena::CreateMessage<Manifest>(&arena);
 };
 
 } // namespace llmc::format

@@ -27,12 +27,13 @@ enum class StatusCode {
   OutOfHostMemory = 8,
   OutOfDeviceMemory = 9,
   DeviceLost = 10,
-  Timeout = 11,     // the device did not answer in time
-  Cancelled = 12,   // by the caller's callback
-  Busy = 13,        // the object is in use by another thread
-  NonFinite = 14,   // the model computed NaN or infinity
-  ContextFull = 15, // no positions left
-  Internal = 16,    // a mistake of llmc's own
+  Timeout = 11,        // the device did not answer in time
+  Cancelled = 12,      // by the caller's callback
+  Busy = 13,           // the object is in use by another thread
+  NonFinite = 14,      // the model computed NaN or infinity
+  ContextFull = 15,    // no positions left
+  Internal = 16,       // a mistake of llmc's own
+  SelfTestFailed = 17, // the device computes wrong or unstable numbers
 };
 
 class [[nodiscard]] Status {

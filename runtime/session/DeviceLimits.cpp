@@ -57,17 +57,23 @@ Status checkDispatch(const vulkan::DeviceFacts &device,
   return okStatus();
 }
 
+Status checkEntries(const vulkan::DeviceFacts &device,
+                    const format::Variant &program) {
+  for (const format::Entry &entry : program.entries())
+    for (const format::Command &command : entry.commands())
+      if (command.has_dispatch())
+        LLMC_RETURN_IF_ERROR(checkDispatch(device, command.dispatch()));
+  return okStatus();
+}
+
 } // namespace
 
 Status checkDeviceLimits(const vulkan::DeviceFacts &device,
                          const format::Variant &variant) {
   for (const format::Kernel &kernel : variant.kernels())
     LLMC_RETURN_IF_ERROR(checkKernel(device, kernel));
-  for (const format::Entry &entry : variant.entries())
-    for (const format::Command &command : entry.commands())
-      if (command.has_dispatch())
-        LLMC_RETURN_IF_ERROR(checkDispatch(device, command.dispatch()));
-  return okStatus();
+  LLMC_RETURN_IF_ERROR(checkEntries(device, variant));
+  return checkEntries(device, variant.self_test().program());
 }
 
 } // namespace llmc::runtime

@@ -4,8 +4,10 @@
 
 #include "runtime/session/Generator.h"
 
+#include "runtime/session/PromptLookup.h"
 #include "runtime/text/Utf8.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace llmc::runtime {
@@ -45,6 +47,161 @@ private:
   text::Utf8Stream stream;
 };
 
+/// One call of `generate`.
+class Generation {
+public:
+  Generation(LanguageModel &model, const text::Tokenizer *tokenizer,
+             text::Sampler sampler, const GenerateOptions &options,
+             const TokenCallback &callback)
+      : model(model), tokenizer(tokenizer), sampler(std::move(sampler)),
+        options(options), teller(tokenizer, callback) {}
+
+  StatusOr<GenerateResult> run(const std::vector<int32_t> &prompt);
+
+private:
+  Status prefill(const std::vector<int32_t> &prompt);
+  Status decodeOneByOne();
+  Status decodeWithDrafts(const std::vector<int32_t> &prompt);
+  Status decodeStep(std::vector<int32_t> &text);
+  StatusOr<bool> choose(const float *row, int32_t &token);
+  Status tell(int32_t token);
+  bool hasRoom();
+
+  LanguageModel &model;
+  const text::Tokenizer *tokenizer;
+  text::Sampler sampler;
+  const GenerateOptions &options;
+  Teller teller;
+  Clock::time_point start = Clock::now();
+  std::vector<float> logits;
+  bool hasEnded = false; // for the reason in the result
+  GenerateResult result;
+};
+
+/// The token after a row of logits; false for one that ends the turn.
+StatusOr<bool> Generation::choose(const float *row, int32_t &token) {
+  LLMC_ASSIGN_OR_RETURN(token, sampler.sample(row, model.vocabularySize()));
+  if (tokenizer && !options.ignoresStopTokens && tokenizer->isStop(token))
+    return false;
+  sampler.accept(token);
+  return true;
+}
+
+Status Generation::tell(int32_t token) {
+  result.ids.push_back(token);
+  LLMC_ASSIGN_OR_RETURN(const bool goesOn, teller.tell(token));
+  if (result.ids.size() == 1)
+    result.firstTokenSeconds = secondsSince(start);
+  if (!goesOn)
+    result.reason = StopReason::Cancelled;
+  hasEnded = !goesOn || result.ids.size() == options.maxTokens;
+  return okStatus();
+}
+
+/// Whether the last token can be evaluated.
+bool Generation::hasRoom() {
+  if (model.position() < model.contextLength())
+    return true;
+  result.reason = StopReason::ContextFull;
+  return false;
+}
+
+/// Evaluates the prompt and tells the first token.
+Status Generation::prefill(const std::vector<int32_t> &prompt) {
+  for (const int32_t token : prompt)
+    sampler.accept(token);
+  logits.resize(model.vocabularySize());
+  LLMC_RETURN_IF_ERROR(model.prefill(prompt, logits.data()));
+  result.prefillSeconds = secondsSince(start);
+  hasEnded = options.maxTokens == 0;
+  if (hasEnded)
+    return okStatus();
+  int32_t token = 0;
+  LLMC_ASSIGN_OR_RETURN(const bool goesOn, choose(logits.data(), token));
+  if (goesOn)
+    return tell(token);
+  result.reason = StopReason::StopToken;
+  hasEnded = true;
+  return okStatus();
+}
+
+Status Generation::decodeOneByOne() {
+  while (!hasEnded && hasRoom()) {
+    LLMC_RETURN_IF_ERROR(model.decode(result.ids.back(), logits.data()));
+    ++result.numSteps;
+    int32_t token = 0;
+    LLMC_ASSIGN_OR_RETURN(const bool goesOn, choose(logits.data(), token));
+    if (goesOn) {
+      LLMC_RETURN_IF_ERROR(tell(token));
+      continue;
+    }
+    result.reason = StopReason::StopToken;
+    hasEnded = true;
+  }
+  return okStatus();
+}
+
+/// The last token and a draft of what follows it, in one step: as long as the
+/// draft is what the model says, each row gives a token.
+Status Generation::decodeStep(std::vector<int32_t> &text) {
+  std::vector<int32_t> draft = {text.back()};
+  const size_t most =
+      std::min<size_t>({size_t{*options.draftLength}, model.draftRows() - 1,
+                        model.contextLength() - model.position() - 1,
+                        options.maxTokens - result.ids.size() - 1});
+  draftFromText(text, most, draft);
+  const uint32_t first = model.position();
+  std::vector<int32_t> chosen;
+  bool isRight = true, isStop = false;
+  LLMC_RETURN_IF_ERROR(model.decodeDraft(
+      draft.data(), draft.size(), [&](const float *row) -> Status {
+        if (!isRight || isStop)
+          return okStatus();
+        int32_t token = 0;
+        LLMC_ASSIGN_OR_RETURN(const bool goesOn, choose(row, token));
+        isStop = !goesOn;
+        if (isStop)
+          return okStatus();
+        chosen.push_back(token);
+        isRight = chosen.size() < draft.size() && draft[chosen.size()] == token;
+        return okStatus();
+      }));
+  ++result.numSteps;
+  size_t numTold = 0;
+  while (numTold < chosen.size() && !hasEnded)
+    LLMC_RETURN_IF_ERROR(tell(chosen[numTold++]));
+  text.insert(text.end(), chosen.begin(), chosen.end());
+  // A stop token comes of one row more.
+  const bool endsHere = isStop && !hasEnded;
+  if (endsHere) {
+    result.reason = StopReason::StopToken;
+    hasEnded = true;
+  }
+  return model.truncate(first + static_cast<uint32_t>(numTold) + endsHere);
+}
+
+Status Generation::decodeWithDrafts(const std::vector<int32_t> &prompt) {
+  if (model.draftRows() == 0)
+    return Status(StatusCode::Unsupported,
+                  "the model can't decode several tokens in one step: it can't "
+                  "go back, or its file has no step of a few rows");
+  std::vector<int32_t> text = prompt;
+  text.insert(text.end(), result.ids.begin(), result.ids.end());
+  while (!hasEnded && hasRoom())
+    LLMC_RETURN_IF_ERROR(decodeStep(text));
+  return okStatus();
+}
+
+StatusOr<GenerateResult> Generation::run(const std::vector<int32_t> &prompt) {
+  LLMC_RETURN_IF_ERROR(prefill(prompt));
+  LLMC_RETURN_IF_ERROR(options.draftLength ? decodeWithDrafts(prompt)
+                                           : decodeOneByOne());
+  teller.finish();
+  if (!result.ids.empty())
+    result.decodeSeconds = secondsSince(start) - result.firstTokenSeconds;
+  return std::move(result);
+}
+
 } // namespace
 
 const char *stopReasonName(StopReason reason) {
@@ -70,42 +227,8 @@ StatusOr<GenerateResult> generate(LanguageModel &model,
       text::Sampler sampler,
       text::Sampler::create(options.sampler,
                             static_cast<int32_t>(model.vocabularySize())));
-  for (const int32_t token : prompt)
-    sampler.accept(token);
-  const Clock::time_point start = Clock::now();
-  std::vector<float> logits(model.vocabularySize());
-  LLMC_RETURN_IF_ERROR(model.prefill(prompt, logits.data()));
-  GenerateResult result;
-  result.prefillSeconds = secondsSince(start);
-  Teller teller(tokenizer, callback);
-  while (result.ids.size() < options.maxTokens) {
-    LLMC_ASSIGN_OR_RETURN(const int32_t token,
-                          sampler.sample(logits.data(), logits.size()));
-    if (tokenizer && !options.ignoresStopTokens && tokenizer->isStop(token)) {
-      result.reason = StopReason::StopToken;
-      break;
-    }
-    sampler.accept(token);
-    result.ids.push_back(token);
-    LLMC_ASSIGN_OR_RETURN(const bool goesOn, teller.tell(token));
-    if (result.ids.size() == 1)
-      result.firstTokenSeconds = secondsSince(start);
-    if (!goesOn) {
-      result.reason = StopReason::Cancelled;
-      break;
-    }
-    if (result.ids.size() == options.maxTokens)
-      break;
-    if (model.position() == model.contextLength()) {
-      result.reason = StopReason::ContextFull;
-      break;
-    }
-    LLMC_RETURN_IF_ERROR(model.decode(token, logits.data()));
-  }
-  teller.finish();
-  if (!result.ids.empty())
-    result.decodeSeconds = secondsSince(start) - result.firstTokenSeconds;
-  return result;
+  return Generation(model, tokenizer, std::move(sampler), options, callback)
+      .run(prompt);
 }
 
 } // namespace llmc::runtime

@@ -72,7 +72,6 @@ Status LanguageModel::findFunctions() {
   cannotGoBack = model.cannot_go_back();
   maxContext =
       static_cast<uint32_t>(std::min<uint64_t>(model.max_context(), INT32_MAX));
-  rowsOfLogits.resize(size_t{logitsBuckets.back().rows} * numLogits);
   return okStatus();
 }
 
@@ -98,6 +97,51 @@ Status LanguageModel::decode(int32_t token, float *logits) {
   };
   return evaluate(&token, 1, /*wantsAll=*/false,
                   logits ? LogitsSink(copyOut) : LogitsSink());
+}
+
+const LanguageModel::Bucket *LanguageModel::draftBucket() const {
+  for (const Bucket &bucket : forwardBuckets)
+    if (bucket.rows > 1)
+      return bucket.rows <= logitsBuckets.back().rows ? &bucket : nullptr;
+  return nullptr;
+}
+
+uint32_t LanguageModel::draftRows() const {
+  const Bucket *bucket = cannotGoBack ? nullptr : draftBucket();
+  return bucket ? bucket->rows : 0;
+}
+
+Status LanguageModel::decodeDraft(const int32_t *tokens, size_t count,
+                                  const LogitsSink &sink) {
+  if (count > draftRows())
+    return Status(StatusCode::InvalidArgument,
+                  std::to_string(count) +
+                      " tokens were to be decoded in one step, most are " +
+                      std::to_string(draftRows()));
+  LLMC_ASSIGN_OR_RETURN(std::unique_lock<std::mutex> lock, session->acquire());
+  LLMC_RETURN_IF_ERROR(checkTokens(tokens, count));
+  const uint32_t rows = static_cast<uint32_t>(count);
+  const uint32_t start = numEvaluated;
+  Status status = runDraft(tokens, rows, sink);
+  if (!status.ok())
+    numEvaluated = start;
+  return status;
+}
+
+/// The same two entries for any number of rows: what a row gives depends on the
+/// entry, not on the rows beside it.
+Status LanguageModel::runDraft(const int32_t *tokens, uint32_t rows,
+                               const LogitsSink &sink) {
+  const Bucket &forward = *draftBucket();
+  const Bucket &logits = smallestFor(forward.rows, logitsBuckets);
+  const StepWords words{static_cast<int32_t>(numEvaluated),
+                        static_cast<int32_t>(rows), 0};
+  LLMC_RETURN_IF_ERROR(prepareForward(tokens, rows, forward));
+  // Both have the same step words, so that they may share the place.
+  session->writeStep(logits.entry, words);
+  LLMC_RETURN_IF_ERROR(session->submit({forward.entry, logits.entry}));
+  numEvaluated += rows;
+  return deliver(logits, rows, sink);
 }
 
 Status LanguageModel::truncate(uint32_t numTokens) {
@@ -272,10 +316,8 @@ Status LanguageModel::runLogits(uint32_t numRows, const LogitsSink &sink) {
 
 Status LanguageModel::deliver(const Bucket &bucket, uint32_t rows,
                               const LogitsSink &sink) {
-  LLMC_RETURN_IF_ERROR(session->readOutput(bucket.entry, bucket.port,
-                                           rowsOfLogits.data(), rows));
   for (uint32_t row = 0; row < rows; ++row) {
-    const float *logits = rowsOfLogits.data() + size_t{row} * numLogits;
+    const float *logits = session->outputRow(bucket.entry, bucket.port, row);
     if (!isFinite(logits, numLogits))
       return Status(StatusCode::NonFinite,
                     "the model computed logits that are not finite");

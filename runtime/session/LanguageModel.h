@@ -50,6 +50,16 @@ public:
   /// One token, in one submission. Errors as for prefill.
   Status decode(int32_t token, float *logits);
 
+  /// Most tokens of `decodeDraft`; 0: the model can't go back, or its file has
+  /// no step of a few rows.
+  uint32_t draftRows() const;
+  /// A few tokens in one submission, with the logits after each. The kernels
+  /// are those of a step of a few rows, whatever `count` is, so that the logits
+  /// have the same bits however the tokens are dealt to calls (decision 0011).
+  /// InvalidArgument: more than draftRows(); other errors as for prefill.
+  Status decodeDraft(const int32_t *tokens, size_t count,
+                     const LogitsSink &sink);
+
   /// Forgets everything.
   Status reset() { return truncate(0); }
   /// Forgets all but the first `numTokens` tokens. InvalidArgument: there are
@@ -97,6 +107,9 @@ private:
   Status runLastStep(const int32_t *tokens, uint32_t rows,
                      const Bucket &forward, const LogitsSink &sink);
   Status runLogits(uint32_t numRows, const LogitsSink &sink);
+  /// The smallest of more than one row; null where logits have no such step.
+  const Bucket *draftBucket() const;
+  Status runDraft(const int32_t *tokens, uint32_t rows, const LogitsSink &sink);
   Status deliver(const Bucket &bucket, uint32_t rows, const LogitsSink &sink);
   static const Bucket &smallestFor(uint32_t rows,
                                    const std::vector<Bucket> &buckets);
@@ -104,7 +117,6 @@ private:
   std::unique_ptr<Session> session;
   std::vector<Bucket> forwardBuckets; // rows ascending
   std::vector<Bucket> logitsBuckets;  // rows ascending
-  std::vector<float> rowsOfLogits;    // room for the largest logits bucket
   uint32_t numLogits = 0;
   uint32_t maxContext = 0;
   uint32_t numEvaluated = 0;

@@ -1,45 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Module.h.
+// Module.h. A variant after another is loaded until one passes its self-test.
 
 #include "runtime/session/Module.h"
 
 #include "runtime/session/DeviceLimits.h"
+#include "runtime/session/SelfTest.h"
+#include "runtime/session/SelfTestRecord.h"
 
 #include <algorithm>
 #include <thread>
 
 namespace llmc::runtime {
 
-StatusOr<std::shared_ptr<Module>> Module::load(const Engine &engine,
-                                               const std::string &path,
-                                               const ModuleOptions &options) {
-  std::shared_ptr<Module> module(new Module());
-  LLMC_ASSIGN_OR_RETURN(module->file, format::Reader::open(path));
+class ModuleLoader {
+public:
+  ModuleLoader(const Engine &engine, const ModuleOptions &options)
+      : engine(engine), options(options) {}
 
-  const auto &variants = module->manifest().variants();
-  std::vector<format::TargetInfo> targets;
-  for (const format::Variant &variant : variants)
-    targets.push_back(variant.target());
-  StatusOr<vulkan::DeviceChoice> choice =
-      vulkan::chooseDevice(engine.devices(), targets, options.preference);
-  if (!choice.ok())
-    return choice.status().withContext(path);
-  module->chosen = &variants[static_cast<int>(choice->variant.variant)];
-  module->reason = choice->variant.reason;
+  StatusOr<std::shared_ptr<Module>> load(const std::string &path);
 
+private:
+  StatusOr<vulkan::DeviceChoice> choose(const format::Manifest &manifest);
+  StatusOr<bool> tryVariant(const vulkan::DeviceChoice &choice);
+  Status prepare(const vulkan::DeviceChoice &choice);
+  StatusOr<std::string> test(SelfTestRecord &record);
+  bool injects(InjectedFault::Kind kind) const {
+    return options.fault.kind == kind &&
+           options.fault.variant == module->variant().target().name();
+  }
+
+  const Engine &engine;
+  const ModuleOptions &options;
+  std::shared_ptr<Module> module;
+  std::map<size_t, vulkan::VariantFailures> failures; // by device
+};
+
+StatusOr<vulkan::DeviceChoice>
+ModuleLoader::choose(const format::Manifest &manifest) {
+  vulkan::TargetList targets;
+  for (const format::Variant &variant : manifest.variants())
+    targets.push_back(&variant.target());
+  return vulkan::chooseDevice(engine.devices(), targets, options.preference,
+                              failures);
+}
+
+/// Device, pipelines and weights of the chosen variant.
+Status ModuleLoader::prepare(const vulkan::DeviceChoice &choice) {
   const format::TargetInfo &target = module->chosen->target();
   const vulkan::DeviceOptions deviceOptions{
       {target.features().begin(), target.features().end()},
       target.subgroup_size()};
   LLMC_ASSIGN_OR_RETURN(
       module->vulkanDevice,
-      vulkan::Device::create(engine.instance(), choice->device, deviceOptions));
+      vulkan::Device::create(engine.instance(), choice.device, deviceOptions));
   if (Status status =
           checkDeviceLimits(module->device().facts(), *module->chosen);
       !status.ok())
-    return status.withContext(path + ": variant " + target.name());
-
+    return status.withContext(module->file->path() + ": variant " +
+                              target.name());
   LLMC_ASSIGN_OR_RETURN(module->cache,
                         vulkan::PipelineCache::create(
                             module->device(), options.pipelineCacheFolder,
@@ -50,14 +69,86 @@ StatusOr<std::shared_ptr<Module>> Module::load(const Engine &engine,
   LLMC_ASSIGN_OR_RETURN(module->kernels,
                         Pipelines::create(module->device(), *module->file,
                                           *module->chosen, *module->cache,
-                                          numThreads));
+                                          numThreads,
+                                          injects(InjectedFault::Kind::Wrong)));
   // A cache that can't be written costs time at the next start and nothing
-  // else.
-  (void)module->cache->save();
+  // else; wrong kernels don't belong into it.
+  if (!injects(InjectedFault::Kind::Wrong))
+    (void)module->cache->save();
   LLMC_ASSIGN_OR_RETURN(
       module->weightBuffers,
       uploadWeights(module->device(), *module->file, *module->chosen));
-  return module;
+  return okStatus();
+}
+
+/// The problem of the loaded variant; empty: none.
+StatusOr<std::string> ModuleLoader::test(SelfTestRecord &record) {
+  SelfTestOptions testOptions;
+  testOptions.pretendsUnstable = injects(InjectedFault::Kind::Unstable);
+  LLMC_ASSIGN_OR_RETURN(SelfTestReport report,
+                        runSelfTest(module, testOptions));
+  module->selfTest = "passed " + std::to_string(report.numCases) + " cases";
+  if (!report.hasPassed())
+    report.problem = "failed its self-test: " + report.problem;
+  if (options.fault.kind == InjectedFault::Kind::None)
+    record.set(module->variant().target().name(), report.problem);
+  return std::move(report.problem);
+}
+
+/// Loads the chosen variant; false when its self-test failed, now or before.
+StatusOr<bool> ModuleLoader::tryVariant(const vulkan::DeviceChoice &choice) {
+  const bool hasTest = module->chosen->has_self_test();
+  const bool isTested = hasTest && options.selfTest != SelfTestMode::Never;
+  SelfTestRecord record(engine.devices()[choice.device],
+                        isTested ? options.pipelineCacheFolder : "",
+                        module->file->contentHash());
+  std::optional<std::string> problem;
+  if (isTested && options.selfTest == SelfTestMode::WhenUnknown &&
+      options.fault.kind == InjectedFault::Kind::None)
+    problem = record.find(module->chosen->target().name());
+  module->selfTest = !hasTest   ? "the file has none"
+                     : isTested ? "passed before on this driver"
+                                : "not asked for";
+  if (!problem || problem->empty())
+    LLMC_RETURN_IF_ERROR(prepare(choice));
+  if (isTested && !problem) {
+    LLMC_ASSIGN_OR_RETURN(problem, test(record));
+  }
+  if (!problem || problem->empty())
+    return true;
+  if (!options.fallsBack)
+    return Status(StatusCode::SelfTestFailed,
+                  module->file->path() + ": variant " +
+                      module->chosen->target().name() + " " + *problem);
+  failures[choice.device][choice.variant.variant] = *problem;
+  return false;
+}
+
+StatusOr<std::shared_ptr<Module>> ModuleLoader::load(const std::string &path) {
+  while (true) {
+    module.reset(new Module());
+    LLMC_ASSIGN_OR_RETURN(module->file, format::Reader::open(path));
+    StatusOr<vulkan::DeviceChoice> choice = choose(module->manifest());
+    if (!choice.ok())
+      return choice.status().withContext(path);
+    module->chosen =
+        &module->manifest().variants(static_cast<int>(choice->variant.variant));
+    module->reason = choice->variant.reason;
+    StatusOr<bool> hasPassed = tryVariant(*choice);
+    if (!hasPassed.ok())
+      return hasPassed.status();
+    if (!*hasPassed)
+      continue;
+    for (const auto &[device, ofDevice] : failures)
+      module->numFailed += ofDevice.size();
+    return std::move(module);
+  }
+}
+
+StatusOr<std::shared_ptr<Module>> Module::load(const Engine &engine,
+                                               const std::string &path,
+                                               const ModuleOptions &options) {
+  return ModuleLoader(engine, options).load(path);
 }
 
 } // namespace llmc::runtime

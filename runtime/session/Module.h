@@ -16,19 +16,40 @@
 
 namespace llmc::runtime {
 
+/// When a variant's kernels are tested on the device.
+enum class SelfTestMode {
+  WhenUnknown, // the driver's verdict is not in the pipeline cache folder
+  Always,
+  Never,
+};
+
+/// For tests of what is done against them: a variant's kernels are made wrong,
+/// or taken for unstable.
+struct InjectedFault {
+  enum class Kind { None, Wrong, Unstable };
+  Kind kind = Kind::None;
+  std::string variant; // the target's name
+};
+
 struct ModuleOptions {
   vulkan::DevicePreference preference;
-  std::string pipelineCacheFolder; // empty: compiled pipelines are not kept
+  std::string pipelineCacheFolder; // empty: compiled pipelines and verdicts
+                                   // of self-tests are not kept
   unsigned numThreads =
       0; // that build pipelines; 0: as many as the machine has cores
+  SelfTestMode selfTest = SelfTestMode::WhenUnknown;
+  bool fallsBack = true; // else a failed self-test is the error SelfTestFailed
+  InjectedFault fault;
 };
 
 /// Shared by its sessions. Immutable, any thread. Each module has a VkDevice of
 /// its own, so that a lost device takes only the sessions of one module.
 class Module {
 public:
-  /// Opens the file, chooses device and variant, builds pipelines and uploads
-  /// weights.
+  /// Opens the file, chooses device and variant, builds pipelines, uploads
+  /// weights and tests the kernels. A variant that fails its self-test is
+  /// passed over for the next one that can run; when none is left the error is
+  /// NoDevice and tells what was wrong with each.
   static StatusOr<std::shared_ptr<Module>> load(const Engine &engine,
                                                 const std::string &path,
                                                 const ModuleOptions &options);
@@ -36,6 +57,11 @@ public:
   const format::Reader &reader() const { return *file; }
   const format::Manifest &manifest() const { return file->manifest(); }
   const format::Variant &variant() const { return *chosen; }
+  /// "passed 31 cases", "passed before on this driver", "not asked for", "the
+  /// file has none".
+  const std::string &selfTestSummary() const { return selfTest; }
+  /// Variants that were passed over since they failed their self-test.
+  size_t numFailedVariants() const { return numFailed; }
   /// Which variant runs, and why.
   const std::string &choiceReason() const { return reason; }
   vulkan::Device &device() const { return *vulkanDevice; }
@@ -45,11 +71,13 @@ public:
   bool pipelineCacheWasUsed() const { return cache->wasLoaded(); }
 
 private:
+  friend class ModuleLoader;
   Module() = default;
 
   std::unique_ptr<format::Reader> file;
   const format::Variant *chosen = nullptr;
-  std::string reason;
+  std::string reason, selfTest;
+  size_t numFailed = 0;
   std::unique_ptr<vulkan::Device> vulkanDevice; // outlives what follows
   std::unique_ptr<vulkan::PipelineCache> cache;
   std::unique_ptr<Pipelines> kernels;

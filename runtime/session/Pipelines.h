@@ -19,11 +19,12 @@ class Pipelines {
 public:
   /// Creates all kernels of `variant` on `numThreads` threads, as drivers need
   /// up to seconds for one. Code sections are checked first. The error names
-  /// the first kernel that failed, in the order of the file.
+  /// the first kernel that failed, in the order of the file. `damages`: one
+  /// kernel is made to compute something else, for tests of the self-test.
   static StatusOr<std::unique_ptr<Pipelines>>
   create(vulkan::Device &device, const format::Reader &reader,
          const format::Variant &variant, vulkan::PipelineCache &cache,
-         unsigned numThreads);
+         unsigned numThreads, bool damages = false);
 
   const vulkan::Pipeline &operator[](size_t kernel) const {
     return *pipelines[kernel];

@@ -96,8 +96,9 @@ struct RecordedPart : PartTime {
 
 /// Everything that a step in flight uses.
 struct Session::State {
-  std::shared_ptr<const Module> module; // outlives what follows
-  SessionOptions options;               // with a timeout that is not 0
+  std::shared_ptr<const Module> module;     // outlives what follows
+  const format::Variant *program = nullptr; // of the module's manifest
+  SessionOptions options;                   // with a timeout that is not 0
   BufferList buffers; // by index in the variant; null for weights, which the
                       // module has
   std::unique_ptr<vulkan::DescriptorSets> sets;
@@ -113,7 +114,7 @@ struct Session::State {
   Status failure;                       // of a wait, for good
   std::unique_ptr<vulkan::Fence> fence; // goes first, see there
 
-  const format::Variant &variant() const { return module->variant(); }
+  const format::Variant &variant() const { return *program; }
   const format::Entry &entry(uint32_t index) const {
     return variant().entries(static_cast<int>(index));
   }
@@ -199,7 +200,7 @@ Status Session::State::createTimestamps() {
     std::vector<DispatchTime> ofEntry;
     for (const format::Command &command : entry.commands())
       if (command.has_dispatch())
-        ofEntry.push_back({index, static_cast<uint32_t>(ofEntry.size()), 0, 0});
+        ofEntry.push_back({index, static_cast<uint32_t>(ofEntry.size())});
     LLMC_ASSIGN_OR_RETURN(
         std::unique_ptr<vulkan::TimestampPool> pool,
         vulkan::TimestampPool::create(
@@ -280,6 +281,7 @@ Status Session::State::addTimes(uint32_t entry) {
   for (size_t i = 0; i < nanoseconds.size(); ++i) {
     ++times[entry][i].runs;
     times[entry][i].nanoseconds += nanoseconds[i];
+    times[entry][i].lastNanoseconds = nanoseconds[i];
   }
   return okStatus();
 }
@@ -288,8 +290,9 @@ Session::Session(std::unique_ptr<State> state) : state(std::move(state)) {}
 
 StatusOr<std::unique_ptr<Session>>
 Session::create(std::shared_ptr<const Module> module,
-                const SessionOptions &options) {
+                const SessionOptions &options, const format::Variant *program) {
   auto state = std::make_unique<State>();
+  state->program = program ? program : &module->variant();
   state->module = std::move(module);
   state->options = options;
   vulkan::Device &device = state->module->device();
@@ -425,6 +428,15 @@ void Session::forgetDispatchTimes() {
     }
 }
 
+const float *Session::outputRow(uint32_t entry, uint32_t port,
+                                uint64_t row) const {
+  const format::Port &info =
+      state->entry(entry).outputs(static_cast<int>(port));
+  return reinterpret_cast<const float *>(
+      state->buffers[info.slice().buffer()]->mapped() + info.slice().offset() +
+      row * info.row_bytes());
+}
+
 Status Session::readOutput(uint32_t entry, uint32_t port, void *data,
                            uint64_t rows) const {
   const format::Port &info =
@@ -443,7 +455,7 @@ Status Session::readOutput(uint32_t entry, uint32_t port, void *data,
 StatusOr<std::unique_ptr<Session>> Session::fork() const {
   LLMC_RETURN_IF_ERROR(state->failure);
   LLMC_ASSIGN_OR_RETURN(std::unique_ptr<Session> copy,
-                        create(state->module, state->options));
+                        create(state->module, state->options, state->program));
   LLMC_ASSIGN_OR_RETURN(std::unique_ptr<OneTimeCommands> commands,
                         OneTimeCommands::create(state->module->device()));
   LLMC_ASSIGN_OR_RETURN(vulkan::CommandBuffer recording, commands->begin());

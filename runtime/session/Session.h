@@ -34,7 +34,8 @@ struct DispatchTime {
   uint32_t entry = 0;
   uint32_t dispatch = 0; // number among the entry's dispatches
   uint64_t runs = 0;
-  double nanoseconds = 0; // of all runs
+  double nanoseconds = 0;     // of all runs
+  double lastNanoseconds = 0; // of the last run
 };
 
 /// The step words of the kernel ABI.
@@ -60,8 +61,12 @@ struct NamedOutput {
 /// and ports are indices of the manifest.
 class Session {
 public:
+  /// `program`: a part of the module's manifest with buffers and entries to run
+  /// instead of the variant's, on the variant's kernels and weights; null: the
+  /// variant's.
   static StatusOr<std::unique_ptr<Session>>
-  create(std::shared_ptr<const Module> module, const SessionOptions &options);
+  create(std::shared_ptr<const Module> module, const SessionOptions &options,
+         const format::Variant *program = nullptr);
   ~Session();
   Session(const Session &) = delete;
   Session &operator=(const Session &) = delete;
@@ -103,6 +108,9 @@ public:
   /// times.
   std::vector<DispatchTime> dispatchTimes() const;
   void forgetDispatchTimes();
+  /// A row of a port of 32-bit floats, as the last submission left it, without
+  /// a copy; until the next submission. `row` is below the port's rows.
+  const float *outputRow(uint32_t entry, uint32_t port, uint64_t row) const;
   /// Reads the first `rows` rows of a port, as the last submission left them.
   Status readOutput(uint32_t entry, uint32_t port, void *data,
                     uint64_t rows) const;

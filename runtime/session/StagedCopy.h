@@ -6,6 +6,7 @@
 #ifndef LLMC_RUNTIME_SESSION_STAGEDCOPY_H
 #define LLMC_RUNTIME_SESSION_STAGEDCOPY_H
 
+#include "runtime/format/MemoryPlan.h"
 #include "runtime/format/Reader.h"
 #include "runtime/session/OneTimeCommands.h"
 #include "runtime/vulkan/Buffer.h"
@@ -18,7 +19,7 @@ namespace llmc::runtime {
 class StagedCopy {
 public:
   /// The most bytes of one copy.
-  static constexpr size_t kPieceBytes = size_t{16} << 20;
+  static constexpr size_t kPieceBytes = format::kStagingBytes;
 
   explicit StagedCopy(vulkan::Device &device) : device(device) {}
 

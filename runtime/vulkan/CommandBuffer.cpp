@@ -109,12 +109,12 @@ StatusOr<std::unique_ptr<CommandPool>> CommandPool::create(Device &device) {
       static_cast<uint32_t>(device.facts().computeQueueFamily);
   // A buffer that is begun again is reset by that.
   info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
-  VkCommandPool pool = VK_NULL_HANDLE;
-  LLMC_RETURN_IF_ERROR(
-      fromResult(device.functions().vkCreateCommandPool(
-                     device.handle(), &info, /*pAllocator=*/nullptr, &pool),
-                 "creating a command pool"));
-  return std::unique_ptr<CommandPool>(new CommandPool(device, pool));
+  std::unique_ptr<CommandPool> pool(new CommandPool(device));
+  LLMC_RETURN_IF_ERROR(fromResult(
+      device.functions().vkCreateCommandPool(
+          device.handle(), &info, /*pAllocator=*/nullptr, &pool->pool),
+      "creating a command pool"));
+  return pool;
 }
 
 CommandPool::~CommandPool() {

@@ -70,11 +70,10 @@ public:
   StatusOr<CommandBuffer> allocate();
 
 private:
-  CommandPool(Device &device, VkCommandPool pool)
-      : device(device), pool(pool) {}
+  explicit CommandPool(Device &device) : device(device) {}
 
   Device &device;
-  VkCommandPool pool;
+  VkCommandPool pool = VK_NULL_HANDLE;
 };
 
 } // namespace llmc::vulkan

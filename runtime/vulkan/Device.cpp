@@ -11,9 +11,9 @@ namespace llmc::vulkan {
 
 namespace {
 
-StatusOr<VkDevice> createHandle(const InstanceFunctions &functions,
-                                const PhysicalDevice &physical,
-                                FeatureChain &chain) {
+Status createHandle(const InstanceFunctions &functions,
+                    const PhysicalDevice &physical, FeatureChain &chain,
+                    VkDevice &device) {
   const float priority = 1.0f;
   VkDeviceQueueCreateInfo queue{};
   queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
@@ -29,12 +29,9 @@ StatusOr<VkDevice> createHandle(const InstanceFunctions &functions,
   info.pQueueCreateInfos = &queue;
   info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
   info.ppEnabledExtensionNames = extensions.data();
-  VkDevice device = VK_NULL_HANDLE;
-  LLMC_RETURN_IF_ERROR(
-      fromResult(functions.vkCreateDevice(physical.handle, &info,
-                                          /*pAllocator=*/nullptr, &device),
-                 "creating the device " + physical.facts.name));
-  return device;
+  return fromResult(functions.vkCreateDevice(physical.handle, &info,
+                                             /*pAllocator=*/nullptr, &device),
+                    "creating the device " + physical.facts.name);
 }
 
 } // namespace
@@ -55,16 +52,15 @@ Device::create(std::shared_ptr<Instance> instance, size_t physicalDevice,
       physical.facts.minSubgroupSize != physical.facts.maxSubgroupSize;
   if (requiresSize)
     chain.enableSubgroupSizeControl();
-  LLMC_ASSIGN_OR_RETURN(VkDevice handle,
-                        createHandle(instance->functions(), physical, chain));
-  std::unique_ptr<Device> device(
-      new Device(std::move(instance), physical, handle));
+  std::unique_ptr<Device> device(new Device(instance, physical));
   device->subgroupSize = requiresSize ? options.subgroupSize : 0;
+  LLMC_RETURN_IF_ERROR(
+      createHandle(instance->functions(), physical, chain, device->device));
   LLMC_RETURN_IF_ERROR(device->loadFunctions());
   device->instance->functions().vkGetPhysicalDeviceMemoryProperties(
       physical.handle, &device->memoryProperties);
   device->table.vkGetDeviceQueue(
-      handle, static_cast<uint32_t>(physical.facts.computeQueueFamily),
+      device->device, static_cast<uint32_t>(physical.facts.computeQueueFamily),
       /*queueIndex=*/0, &device->queue);
   return device;
 }
@@ -75,8 +71,13 @@ Device::~Device() {
     new std::shared_ptr<Instance>(std::move(instance));
     return;
   }
-  if (table.vkDestroyDevice)
-    table.vkDestroyDevice(device, /*pAllocator=*/nullptr);
+  if (!device)
+    return;
+  // The table may not have been loaded.
+  const auto destroy = reinterpret_cast<PFN_vkDestroyDevice>(
+      instance->functions().vkGetDeviceProcAddr(device, "vkDestroyDevice"));
+  if (destroy)
+    destroy(device, /*pAllocator=*/nullptr);
 }
 
 Status Device::loadFunctions() {

@@ -64,14 +64,13 @@ public:
   bool isAbandoned() const { return abandoned; }
 
 private:
-  Device(std::shared_ptr<Instance> instance, const PhysicalDevice &physical,
-         VkDevice device)
-      : instance(std::move(instance)), physical(physical), device(device) {}
+  Device(std::shared_ptr<Instance> instance, const PhysicalDevice &physical)
+      : instance(std::move(instance)), physical(physical) {}
   Status loadFunctions();
 
   std::shared_ptr<Instance> instance;
   PhysicalDevice physical;
-  VkDevice device;
+  VkDevice device = VK_NULL_HANDLE;
   DeviceFunctions table;
   VkPhysicalDeviceMemoryProperties memoryProperties{};
   uint32_t subgroupSize = 0;

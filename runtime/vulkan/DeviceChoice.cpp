@@ -201,26 +201,29 @@ std::string explainVerdict(const format::TargetInfo &target,
                             : "runs on any such device";
 }
 
-StatusOr<VariantChoice>
-chooseVariant(const DeviceFacts &device,
-              const std::vector<format::TargetInfo> &targets,
-              const std::string &targetName) {
+StatusOr<VariantChoice> chooseVariant(const DeviceFacts &device,
+                                      const TargetList &targets,
+                                      const std::string &targetName,
+                                      const VariantFailures &failures) {
   std::vector<std::string> refusals;
   // Variants for this very device first, conservative ones second.
   for (const bool specific : {true, false}) {
     for (size_t i = 0; i < targets.size(); ++i) {
-      if (!targetName.empty() && targets[i].name() != targetName)
+      const format::TargetInfo &target = *targets[i];
+      if (!targetName.empty() && target.name() != targetName)
         continue;
-      const VariantVerdict verdict = judgeVariant(device, targets[i]);
+      const VariantVerdict verdict = judgeVariant(device, target);
       if (verdict.isSpecific != specific)
         continue;
-      if (!verdict.canRun()) {
-        refusals.push_back(targets[i].name() + ": " +
-                           explainVerdict(targets[i], verdict));
+      std::string reason =
+          target.name() + ": " + explainVerdict(target, verdict);
+      const auto failure = failures.find(i);
+      if (!verdict.canRun() || failure != failures.end()) {
+        refusals.push_back(verdict.canRun()
+                               ? target.name() + ": " + failure->second
+                               : std::move(reason));
         continue;
       }
-      std::string reason =
-          targets[i].name() + ": " + explainVerdict(targets[i], verdict);
       if (!refusals.empty())
         reason += "; passed over " + join(refusals);
       return VariantChoice{i, reason};
@@ -234,9 +237,9 @@ chooseVariant(const DeviceFacts &device,
 }
 
 StatusOr<DeviceChoice>
-chooseDevice(const std::vector<DeviceFacts> &devices,
-             const std::vector<format::TargetInfo> &targets,
-             const DevicePreference &preference) {
+chooseDevice(const std::vector<DeviceFacts> &devices, const TargetList &targets,
+             const DevicePreference &preference,
+             const std::map<size_t, VariantFailures> &failures) {
   if (devices.empty())
     return Status(StatusCode::NoDevice, "Vulkan has no device here");
   std::vector<size_t> order;
@@ -254,8 +257,10 @@ chooseDevice(const std::vector<DeviceFacts> &devices,
   });
   Status failure;
   for (const size_t index : order) {
-    StatusOr<VariantChoice> variant =
-        chooseVariant(devices[index], targets, preference.targetName);
+    const auto failed = failures.find(index);
+    StatusOr<VariantChoice> variant = chooseVariant(
+        devices[index], targets, preference.targetName,
+        failed == failures.end() ? VariantFailures() : failed->second);
     if (variant.ok())
       return DeviceChoice{index, *variant};
     failure =

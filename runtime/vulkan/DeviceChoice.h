@@ -10,6 +10,7 @@
 #include "runtime/format/manifest.pb.h"
 #include "runtime/vulkan/DeviceFacts.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -48,14 +49,21 @@ struct VariantChoice {
                       // were passed over
 };
 
+/// What the variants of a file ask for, in the file's order.
+using TargetList = std::vector<const format::TargetInfo *>;
+
+/// Reasons why variants, by their number, shall not run on a device although
+/// they could: they failed there.
+using VariantFailures = std::map<size_t, std::string>;
+
 /// The first variant made for this device which it can run, else the first
 /// conservative one (which names no device) that it can run. The error lists
 /// every variant with all that is missing. `targetName`: only variants of this
 /// name; empty: any.
-StatusOr<VariantChoice>
-chooseVariant(const DeviceFacts &device,
-              const std::vector<format::TargetInfo> &targets,
-              const std::string &targetName = "");
+StatusOr<VariantChoice> chooseVariant(const DeviceFacts &device,
+                                      const TargetList &targets,
+                                      const std::string &targetName = "",
+                                      const VariantFailures &failures = {});
 
 struct DevicePreference {
   int32_t index = -1;     // in the instance's order; -1: any
@@ -70,11 +78,11 @@ struct DeviceChoice {
 
 /// Of the devices that `preference` allows and that can run a variant: discrete
 /// before integrated, virtual, other and software devices; in the instance's
-/// order among equals.
+/// order among equals. `failures`: by the device's number.
 StatusOr<DeviceChoice>
-chooseDevice(const std::vector<DeviceFacts> &devices,
-             const std::vector<format::TargetInfo> &targets,
-             const DevicePreference &preference);
+chooseDevice(const std::vector<DeviceFacts> &devices, const TargetList &targets,
+             const DevicePreference &preference,
+             const std::map<size_t, VariantFailures> &failures = {});
 
 } // namespace llmc::vulkan
 

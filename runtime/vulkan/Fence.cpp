@@ -11,12 +11,12 @@ namespace llmc::vulkan {
 StatusOr<std::unique_ptr<Fence>> Fence::create(Device &device) {
   VkFenceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
-  VkFence handle = VK_NULL_HANDLE;
-  LLMC_RETURN_IF_ERROR(
-      fromResult(device.functions().vkCreateFence(
-                     device.handle(), &info, /*pAllocator=*/nullptr, &handle),
-                 "creating a fence"));
-  return std::unique_ptr<Fence>(new Fence(device, handle));
+  std::unique_ptr<Fence> fence(new Fence(device));
+  LLMC_RETURN_IF_ERROR(fromResult(
+      device.functions().vkCreateFence(device.handle(), &info,
+                                       /*pAllocator=*/nullptr, &fence->fence),
+      "creating a fence"));
+  return fence;
 }
 
 Fence::~Fence() {

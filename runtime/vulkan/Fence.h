@@ -31,11 +31,11 @@ public:
   void notePending() { isPending = true; }
 
 private:
-  Fence(Device &device, VkFence fence) : device(device), fence(fence) {}
+  explicit Fence(Device &device) : device(device) {}
   VkResult wait();
 
   Device &device;
-  VkFence fence;
+  VkFence fence = VK_NULL_HANDLE;
   std::chrono::milliseconds lastTimeout{0};
   bool isPending = false;
 };

@@ -24,12 +24,11 @@ Instance::create(std::unique_ptr<Loader> loader) {
   VkInstanceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
   info.pApplicationInfo = &application;
-  VkInstance handle = VK_NULL_HANDLE;
+  std::unique_ptr<Instance> instance(new Instance(std::move(loader)));
   LLMC_RETURN_IF_ERROR(
-      fromResult(loader->functions().vkCreateInstance(
-                     &info, /*pAllocator=*/nullptr, &handle),
+      fromResult(instance->loader->functions().vkCreateInstance(
+                     &info, /*pAllocator=*/nullptr, &instance->handle),
                  "creating the Vulkan instance (is a driver installed?)"));
-  std::unique_ptr<Instance> instance(new Instance(std::move(loader), handle));
   LLMC_RETURN_IF_ERROR(instance->loadFunctions());
   LLMC_RETURN_IF_ERROR(instance->enumerate(VK_API_VERSION_MINOR(version)));
   return instance;

@@ -34,13 +34,13 @@ public:
   std::vector<DeviceFacts> facts() const;
 
 private:
-  Instance(std::unique_ptr<Loader> loader, VkInstance handle)
-      : loader(std::move(loader)), handle(handle) {}
+  explicit Instance(std::unique_ptr<Loader> loader)
+      : loader(std::move(loader)) {}
   Status loadFunctions();
   Status enumerate(uint32_t apiMinor);
 
   std::unique_ptr<Loader> loader;
-  VkInstance handle;
+  VkInstance handle = VK_NULL_HANDLE;
   InstanceFunctions table;
   std::vector<PhysicalDevice> devices;
 };

@@ -9,25 +9,25 @@
 namespace llmc::vulkan {
 
 StatusOr<std::unique_ptr<Loader>> Loader::open(const std::string &library) {
+  std::unique_ptr<Loader> loader(new Loader());
   const std::string first = library.empty() ? "libvulkan.so.1" : library;
-  void *handle = ::dlopen(first.c_str(), RTLD_NOW | RTLD_LOCAL);
-  const char *reason = handle ? nullptr : ::dlerror();
+  loader->library = ::dlopen(first.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const char *reason = loader->library ? nullptr : ::dlerror();
   const std::string why = reason ? reason : "";
-  if (!handle && library.empty())
-    handle = ::dlopen("libvulkan.so", RTLD_NOW | RTLD_LOCAL);
-  if (!handle)
+  if (!loader->library && library.empty())
+    loader->library = ::dlopen("libvulkan.so", RTLD_NOW | RTLD_LOCAL);
+  if (!loader->library)
     return Status(StatusCode::NoVulkan,
                   "the Vulkan loader could not be opened: " + why);
-  std::unique_ptr<Loader> loader(new Loader(handle));
   LLMC_RETURN_IF_ERROR(
       loader->loadFunctions(reinterpret_cast<PFN_vkGetInstanceProcAddr>(
-          ::dlsym(handle, "vkGetInstanceProcAddr"))));
+          ::dlsym(loader->library, "vkGetInstanceProcAddr"))));
   return loader;
 }
 
 StatusOr<std::unique_ptr<Loader>>
 Loader::fromProcAddress(PFN_vkGetInstanceProcAddr getInstanceProcAddr) {
-  std::unique_ptr<Loader> loader(new Loader(nullptr));
+  std::unique_ptr<Loader> loader(new Loader());
   LLMC_RETURN_IF_ERROR(loader->loadFunctions(getInstanceProcAddr));
   return loader;
 }

@@ -34,10 +34,10 @@ public:
   uint32_t apiVersion() const;
 
 private:
-  explicit Loader(void *library) : library(library) {}
+  Loader() = default;
   Status loadFunctions(PFN_vkGetInstanceProcAddr getInstanceProcAddr);
 
-  void *library;
+  void *library = nullptr;
   GlobalFunctions globals;
 };
 

@@ -45,18 +45,22 @@ Pipeline::create(Device &device, const PipelineLayout &layout,
   info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
   info.codeSize = source.codeSize;
   info.pCode = source.code;
+  std::unique_ptr<Pipeline> pipeline(new Pipeline(device, layout));
+  // Made before there is a module, which must not leak when memory runs out.
+  const std::string actOnShader =
+      "creating the shader module of kernel " + source.name;
+  const std::string actOnPipeline =
+      "creating the pipeline of kernel " + source.name;
   VkShaderModule shader = VK_NULL_HANDLE;
   LLMC_RETURN_IF_ERROR(
       fromResult(device.functions().vkCreateShaderModule(
                      device.handle(), &info, /*pAllocator=*/nullptr, &shader),
-                 "creating the shader module of kernel " + source.name));
-  std::unique_ptr<Pipeline> pipeline(new Pipeline(device, layout));
+                 actOnShader));
   const VkResult result =
       createHandle(device, shader, layout, cache, &pipeline->pipeline);
   device.functions().vkDestroyShaderModule(device.handle(), shader,
                                            /*pAllocator=*/nullptr);
-  LLMC_RETURN_IF_ERROR(device.noteLoss(
-      fromResult(result, "creating the pipeline of kernel " + source.name)));
+  LLMC_RETURN_IF_ERROR(device.noteLoss(fromResult(result, actOnPipeline)));
   return pipeline;
 }
 

@@ -17,13 +17,12 @@ StatusOr<std::unique_ptr<TimestampPool>> TimestampPool::create(Device &device,
   info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
   info.queryType = VK_QUERY_TYPE_TIMESTAMP;
   info.queryCount = count;
-  VkQueryPool handle = VK_NULL_HANDLE;
+  std::unique_ptr<TimestampPool> pool(new TimestampPool(device, count));
   LLMC_RETURN_IF_ERROR(fromResult(
       device.functions().vkCreateQueryPool(device.handle(), &info,
-                                           /*pAllocator=*/nullptr, &handle),
+                                           /*pAllocator=*/nullptr, &pool->pool),
       "creating a pool of " + std::to_string(count) + " timestamps"));
-  return std::unique_ptr<TimestampPool>(
-      new TimestampPool(device, handle, count));
+  return pool;
 }
 
 TimestampPool::~TimestampPool() {

@@ -32,11 +32,11 @@ public:
   StatusOr<std::vector<double>> intervals() const;
 
 private:
-  TimestampPool(Device &device, VkQueryPool pool, uint32_t count)
-      : device(device), pool(pool), count(count) {}
+  TimestampPool(Device &device, uint32_t count)
+      : device(device), count(count) {}
 
   Device &device;
-  VkQueryPool pool;
+  VkQueryPool pool = VK_NULL_HANDLE;
   uint32_t count;
 };
 

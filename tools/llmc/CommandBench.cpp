@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 
 namespace llmc::tool {
 
@@ -43,7 +44,7 @@ struct Measurement {
   std::string name; // "pp128": prefill of 128 tokens, "tg64": 64 decoded ones
   size_t numTokens = 0;
   std::vector<double> seconds;
-  std::vector<KernelTime> kernels; // of a run, when times are taken
+  TracedRun trace; // when times are taken
 
   double tokensPerSecond() const {
     return static_cast<double>(numTokens) / median(seconds);
@@ -65,8 +66,7 @@ StatusOr<Measurement> measurePrefill(runtime::LanguageModel &model,
     else
       model.forgetDispatchTimes();
   }
-  measurement.kernels =
-      sumByKernel(model.module().variant(), model.dispatchTimes());
+  measurement.trace = {measurement.name, model.dispatchTimes()};
   return measurement;
 }
 
@@ -86,8 +86,7 @@ StatusOr<Measurement> measureDecode(runtime::LanguageModel &model,
       LLMC_RETURN_IF_ERROR(model.decode(token, logits.data()));
     measurement.seconds.push_back(secondsSince(start));
   }
-  measurement.kernels =
-      sumByKernel(model.module().variant(), model.dispatchTimes());
+  measurement.trace = {measurement.name, model.dispatchTimes()};
   return measurement;
 }
 
@@ -96,6 +95,7 @@ struct BenchOptions {
   std::vector<std::string> prompts;
   int64_t numDecoded = 64;
   int64_t repeats = 3;
+  std::string tracePath;
   bool asJson = false, profiles = false;
   DeviceOptions device;
 
@@ -113,6 +113,9 @@ struct BenchOptions {
     options.flag("profile", profiles,
                  "print what each kernel took (which slows steps down a "
                  "little)");
+    options.text("trace", "FILE", tracePath,
+                 "write the last run of each dispatch for chrome://tracing or "
+                 "ui.perfetto.dev");
     options.flag("json", asJson, "print JSON");
     device.declare(options);
     return options.parse(arguments);
@@ -142,34 +145,44 @@ parseLengths(const std::vector<std::string> &words, uint32_t contextLength) {
 }
 
 /// Of one run: the mean over repetitions.
-void printKernels(const Measurement &measurement) {
+void printKernels(const Measurement &measurement,
+                  const std::vector<KernelTime> &kernels) {
   double total = 0;
-  for (const KernelTime &time : measurement.kernels)
+  for (const KernelTime &time : kernels)
     total += time.nanoseconds;
-  std::printf("    %8s %6s %8s %8s %8s  %s\n", "ms", "%", "runs", "us each",
-              "GB/s", "kernel");
+  std::printf("    %8s %6s %8s %8s %8s %8s  %s\n", "ms", "%", "runs", "us each",
+              "GB/s", "GFLOP/s", "kernel");
   const double repeats = static_cast<double>(measurement.seconds.size());
-  for (const KernelTime &time : measurement.kernels)
-    std::printf("    %8.3f %6.1f %8.0f %8.2f %8.0f  %s (%s, %u rows): %s\n",
+  for (const KernelTime &time : kernels)
+    std::printf("    %8.3f %6.1f %8.0f %8.2f %8.0f %8.0f  %s (%s, %u rows): "
+                "%s\n",
                 time.nanoseconds / repeats / 1e6,
                 100 * time.nanoseconds / total,
                 static_cast<double>(time.runs) / repeats,
                 time.nanoseconds / static_cast<double>(time.runs) / 1e3,
-                time.gigabytesPerSecond(), time.kernel.c_str(),
-                time.function.c_str(), time.rows, time.label.c_str());
+                time.gigabytesPerSecond(), time.gigaflopsPerSecond(),
+                time.kernel.c_str(), time.function.c_str(), time.rows,
+                time.label.c_str());
 }
 
-nlohmann::json kernelsAsJson(const Measurement &measurement) {
+nlohmann::json kernelsAsJson(const std::vector<KernelTime> &times) {
   nlohmann::json kernels = nlohmann::json::array();
-  for (const KernelTime &time : measurement.kernels)
+  for (const KernelTime &time : times)
     kernels.push_back({{"function", time.function},
                        {"rows", time.rows},
                        {"kernel", time.kernel},
                        {"label", time.label},
                        {"runs", time.runs},
                        {"nanoseconds", time.nanoseconds},
-                       {"weight_bytes", time.weightBytes}});
+                       {"weight_bytes", time.weightBytes},
+                       {"multiply_adds", time.multiplyAdds}});
   return kernels;
+}
+
+std::vector<KernelTime> kernelsOf(const Measurement &measurement,
+                                  const runtime::LanguageModel &model) {
+  return sumByKernel(model.module().manifest(), model.module().variant(),
+                     measurement.trace.times);
 }
 
 void printResults(const std::vector<Measurement> &measurements,
@@ -183,8 +196,8 @@ void printResults(const std::vector<Measurement> &measurements,
     for (const Measurement &m : measurements) {
       std::printf("  %-8s %10.2f tokens/s\n", m.name.c_str(),
                   m.tokensPerSecond());
-      if (!m.kernels.empty())
-        printKernels(m);
+      if (const auto kernels = kernelsOf(m, model); !kernels.empty())
+        printKernels(m, kernels);
     }
     return;
   }
@@ -194,8 +207,8 @@ void printResults(const std::vector<Measurement> &measurements,
                        {"tokens", m.numTokens},
                        {"tokens_per_second", m.tokensPerSecond()},
                        {"seconds", m.seconds}});
-    if (!m.kernels.empty())
-      results.back()["kernels"] = kernelsAsJson(m);
+    if (const auto kernels = kernelsOf(m, model); !kernels.empty())
+      results.back()["kernels"] = kernelsAsJson(kernels);
   }
   const nlohmann::json json = {{"variant", variant},
                                {"device", device},
@@ -204,11 +217,25 @@ void printResults(const std::vector<Measurement> &measurements,
   std::puts(json.dump(2).c_str());
 }
 
+Status writeTrace(const std::string &path,
+                  const std::vector<Measurement> &measurements,
+                  const runtime::LanguageModel &model) {
+  std::vector<TracedRun> runs;
+  for (const Measurement &measurement : measurements)
+    runs.push_back(measurement.trace);
+  std::ofstream file(path, std::ios::binary);
+  file << traceOf(model.module().variant(), runs);
+  file.close();
+  return file ? okStatus()
+              : Status(StatusCode::Io, "cannot write '" + path + "'");
+}
+
 Status bench(const BenchOptions &options) {
   const Clock::time_point start = Clock::now();
   LLMC_ASSIGN_OR_RETURN(
       std::unique_ptr<runtime::LanguageModel> model,
-      loadLanguageModel(options.path, options.device, options.profiles));
+      loadLanguageModel(options.path, options.device,
+                        options.profiles || !options.tracePath.empty()));
   const double loadSeconds = secondsSince(start);
   LLMC_ASSIGN_OR_RETURN(const std::vector<size_t> lengths,
                         parseLengths(options.prompts, model->contextLength()));
@@ -226,7 +253,9 @@ Status bench(const BenchOptions &options) {
     measurements.push_back(std::move(measurement));
   }
   printResults(measurements, loadSeconds, *model, options.asJson);
-  return okStatus();
+  return options.tracePath.empty()
+             ? okStatus()
+             : writeTrace(options.tracePath, measurements, *model);
 }
 
 } // namespace

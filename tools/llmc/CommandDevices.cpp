@@ -2,6 +2,7 @@
 //
 // llmc devices: the Vulkan devices of this machine.
 
+#include "runtime/session/SelfTestRecord.h"
 #include "tools/llmc/Commands.h"
 #include "tools/llmc/RuntimeCommand.h"
 
@@ -57,20 +58,40 @@ nlohmann::json toJson(size_t index, const DeviceFacts &device) {
 
 /// What the variants of a file say to one device: the one that would run first.
 nlohmann::json judge(size_t index, const DeviceFacts &device,
-                     const std::vector<format::TargetInfo> &targets) {
-  const auto choice = vulkan::chooseVariant(device, targets);
+                     const format::Reader &reader,
+                     const std::string &cacheFolder) {
+  vulkan::TargetList targets;
+  for (const format::Variant &variant : reader.manifest().variants())
+    targets.push_back(&variant.target());
+  const runtime::SelfTestRecord record(device, cacheFolder,
+                                       reader.contentHash());
+  vulkan::VariantFailures failures;
+  for (size_t i = 0; i < targets.size(); ++i)
+    if (const auto problem = record.find(targets[i]->name());
+        problem && !problem->empty())
+      failures[i] = *problem;
+  const auto choice = vulkan::chooseVariant(device, targets, "", failures);
   nlohmann::json variants = nlohmann::json::array();
   for (size_t i = 0; i < targets.size(); ++i) {
-    const auto verdict = vulkan::judgeVariant(device, targets[i]);
-    variants.push_back({{"target", targets[i].name()},
+    const auto verdict = vulkan::judgeVariant(device, *targets[i]);
+    const bool hasFailed = failures.count(i) != 0;
+    std::string why = vulkan::explainVerdict(*targets[i], verdict);
+    if (hasFailed)
+      why += ", but " + failures[i];
+    else if (verdict.canRun() &&
+             reader.manifest().variants(static_cast<int>(i)).has_self_test())
+      why += record.find(targets[i]->name()) ? ", passed its self-test"
+                                             : ", not tested yet";
+    variants.push_back({{"target", targets[i]->name()},
                         {"runs", choice.ok() && choice->variant == i},
-                        {"could_run", verdict.canRun()},
-                        {"why", vulkan::explainVerdict(targets[i], verdict)}});
+                        {"could_run", verdict.canRun() && !hasFailed},
+                        {"why", why}});
   }
   return {{"index", index},
           {"name", device.name},
-          {"runs", choice.ok() ? nlohmann::json(targets[choice->variant].name())
-                               : nlohmann::json()},
+          {"runs", choice.ok()
+                       ? nlohmann::json(targets[choice->variant]->name())
+                       : nlohmann::json()},
           {"variants", variants}};
 }
 
@@ -91,16 +112,14 @@ void printVerdicts(const nlohmann::json &device) {
 
 /// Which variant of a file each device would run, and why not the others.
 int printChoices(const std::string &path,
-                 const std::vector<DeviceFacts> &devices, bool asJson) {
+                 const std::vector<DeviceFacts> &devices, bool asJson,
+                 const std::string &cacheFolder) {
   auto reader = format::Reader::open(path);
   if (!reader.ok())
     return fail(reader.status());
-  std::vector<format::TargetInfo> targets;
-  for (const format::Variant &variant : (*reader)->manifest().variants())
-    targets.push_back(variant.target());
   nlohmann::json list = nlohmann::json::array();
   for (size_t i = 0; i < devices.size(); ++i)
-    list.push_back(judge(i, devices[i], targets));
+    list.push_back(judge(i, devices[i], **reader, cacheFolder));
   if (asJson)
     std::puts(list.dump(2).c_str());
   else
@@ -118,6 +137,10 @@ int runDevices(const Arguments &arguments) {
                   "of a .llmc file each would run and why.");
   options.positional("F", path, "a .llmc file", false);
   options.flag("json", asJson, "print JSON");
+  DeviceOptions cache;
+  options.text("cache-dir", "DIR", cache.cacheFolder,
+               "where verdicts of self-tests are kept (default "
+               "~/.cache/llmc)");
   if (auto outcome = options.parse(arguments);
       outcome != Options::Outcome::Ready)
     return outcome == Options::Outcome::Done ? kExitOk : kExitUsage;
@@ -126,7 +149,7 @@ int runDevices(const Arguments &arguments) {
     return fail(engine.status());
   const std::vector<DeviceFacts> devices = (*engine)->devices();
   if (!path.empty())
-    return printChoices(path, devices, asJson);
+    return printChoices(path, devices, asJson, cacheFolderOf(cache));
   nlohmann::json list = nlohmann::json::array();
   for (size_t i = 0; i < devices.size(); ++i) {
     if (asJson)

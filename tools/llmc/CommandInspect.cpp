@@ -7,6 +7,7 @@
 #include "tools/llmc/Options.h"
 #include "tools/llmc/Summary.h"
 
+#include "runtime/format/MemoryPlan.h"
 #include "runtime/format/Reader.h"
 #include "runtime/vulkan/DeviceChoice.h"
 
@@ -44,7 +45,8 @@ void printVariant(const format::TargetInfo &target,
               megabytes(summary.weightBytes).c_str(), summary.bytesPerWeight);
   std::printf("  arena    %s\n", megabytes(summary.arenaBytes).c_str());
   std::printf("  KV cache %s\n", megabytes(summary.stateBytes).c_str());
-  std::printf("  kernels  %zu\n", summary.numKernels);
+  std::printf("  kernels  %zu, %zu tests of them\n", summary.numKernels,
+              summary.numSelfTests);
   for (const EntrySummary &entry : summary.entries)
     std::printf(
         "  entry    %-8s %4u rows: %zu dispatches, %zu barriers, %s per "
@@ -70,7 +72,27 @@ void printOverview(const format::Reader &reader) {
     printVariant(variant.target(), summarize(manifest, variant));
 }
 
-void printMemory(const format::Manifest &manifest) {
+/// What a device needs, `context` 0: for the file's own context.
+void printPlan(const format::Manifest &manifest, const format::Variant &variant,
+               uint64_t context) {
+  const uint64_t planned = manifest.model().max_context();
+  const format::MemoryPlan plan = format::planMemory(variant, planned, context);
+  const auto line = [](const char *what, uint64_t bytes) {
+    std::printf("  %-40s %14llu bytes\n", what,
+                static_cast<unsigned long long>(bytes));
+  };
+  std::printf("  device memory for a context of %llu:\n",
+              static_cast<unsigned long long>(context ? context : planned));
+  line("weights", plan.weights);
+  line("a session's arena", plan.arena);
+  line("a session's KV cache and other states", plan.states);
+  line("a session's inputs and outputs", plan.hostVisible);
+  line("a module with one session", plan.total());
+  line("while loading, if staged", plan.staging);
+  line("while the kernels are tested", plan.selfTest);
+}
+
+void printMemory(const format::Manifest &manifest, uint64_t context) {
   static const char *const kKinds[] = {"unknown", "weights", "arena",
                                        "state",   "step",    "output"};
   for (const format::Section &section : manifest.sections())
@@ -85,6 +107,7 @@ void printMemory(const format::Manifest &manifest) {
       std::printf("  buffer %d %-8s %12llu bytes\n", i,
                   kKinds[variant.buffers(i).kind()],
                   static_cast<unsigned long long>(variant.buffers(i).size()));
+    printPlan(manifest, variant, context);
   }
 }
 
@@ -209,6 +232,7 @@ Status writeSpirv(const format::Reader &reader, const std::string &folder) {
 /// What the command line asked to see.
 struct Selection {
   std::string path, spirvFolder, figuresPath;
+  int64_t context = 0;
   bool memory = false, kernels = false, program = false, json = false,
        verify = false;
 };
@@ -225,7 +249,7 @@ void printSelected(const format::Reader &reader, const Selection &selection,
     return;
   }
   if (selection.memory)
-    printMemory(reader.manifest());
+    printMemory(reader.manifest(), static_cast<uint64_t>(selection.context));
   if (selection.kernels)
     printKernels(reader, figures);
   if (selection.program)
@@ -262,11 +286,15 @@ int inspect(const Selection &selection) {
 
 int runInspect(const Arguments &arguments) {
   Selection selection;
-  Options options("inspect FILE [--memory] [--kernels] [--program] "
-                  "[--stats=FILE] [--spirv=DIR] [--json]",
-                  "Shows what is in a .llmc file; needs no device.");
+  Options options(
+      "inspect FILE [--memory [--context=N]] [--kernels] [--program] "
+      "[--stats=FILE] [--spirv=DIR] [--json]",
+      "Shows what is in a .llmc file; needs no device.");
   options.positional("FILE", selection.path, "a .llmc file");
-  options.flag("memory", selection.memory, "all sections and buffers");
+  options.flag("memory", selection.memory,
+               "all sections and buffers, and what a device needs of memory");
+  options.integer("context", "N", selection.context, 0, int64_t{1} << 24,
+                  "with --memory: for a context of N (default: the file's)");
   options.flag("kernels", selection.kernels,
                "all kernels: workgroup, tile, accumulators, estimated "
                "registers (32-bit, per invocation)");

@@ -32,6 +32,7 @@ struct RunOptions {
   double topP = 1;
   double repetitionPenalty = 1;
   int64_t seed = 0;
+  int64_t lookup = 0;
   DeviceOptions device;
 
   Options::Outcome parse(const Arguments &arguments) {
@@ -59,6 +60,9 @@ struct RunOptions {
     options.real("repetition-penalty", "R", repetitionPenalty, 0, 100,
                  "divide the logits of recent tokens by R");
     options.integer("seed", "S", seed, 0, INT64_MAX, "of sampling (default 0)");
+    options.integer("prompt-lookup", "N", lookup, 0, 64,
+                    "guess up to N tokens from the text and check them in one "
+                    "step; 0: don't (default)");
     options.flag("ignore-eos", ignoresEos,
                  "go on after tokens that end a turn");
     options.flag("json", asJson,
@@ -78,6 +82,8 @@ struct RunOptions {
     options.sampler.topP = static_cast<float>(topP);
     options.sampler.repetitionPenalty = static_cast<float>(repetitionPenalty);
     options.sampler.seed = static_cast<uint64_t>(seed);
+    if (lookup)
+      options.draftLength = static_cast<uint32_t>(lookup);
     return options;
   }
 };
@@ -133,6 +139,7 @@ void printJson(const std::vector<int32_t> &prompt, const std::string &text,
       {"prompt_ids", prompt},
       {"ids", result.ids},
       {"text", text},
+      {"steps", result.numSteps},
       {"stop_reason", runtime::stopReasonName(result.reason)},
       {"variant", model.module().variant().target().name()},
       {"device", model.module().device().facts().name},

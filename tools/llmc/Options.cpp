@@ -221,6 +221,8 @@ std::string Options::help() const {
   for (const Positional &positional : positionals)
     line(positional.placeholder, positional.help);
   for (const Option &option : options) {
+    if (option.help.empty())
+      continue;
     std::vector<std::string> names;
     for (const std::string &name : option.names)
       names.push_back(withDashes(name));

@@ -33,6 +33,7 @@ public:
   // Each names an option (for instance "max-context"; |names| may add a letter,
   // "output,o"), says what it is for, and binds a variable whose value before
   // parsing is the default.
+  /// An option whose help is empty is not listed.
   void flag(const std::string &names, bool &value, const std::string &help);
   void text(const std::string &names, const std::string &placeholder,
             std::string &value, const std::string &help);

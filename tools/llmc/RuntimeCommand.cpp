@@ -16,12 +16,28 @@ namespace llmc::tool {
 
 namespace {
 
-std::string defaultCacheFolder() {
+std::string systemCacheFolder() {
   if (const char *cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
     return std::string(cache) + "/llmc";
   if (const char *home = std::getenv("HOME"); home && *home)
     return std::string(home) + "/.cache/llmc";
   return "";
+}
+
+StatusOr<runtime::InjectedFault> parseFault(const std::string &text) {
+  using Kind = runtime::InjectedFault::Kind;
+  runtime::InjectedFault fault;
+  if (text.empty())
+    return fault;
+  const size_t colon = text.find(':');
+  const std::string kind = text.substr(0, colon);
+  if (colon == std::string::npos || (kind != "wrong" && kind != "unstable"))
+    return Status(StatusCode::InvalidArgument,
+                  "the fault is '" + text +
+                      "', allowed is wrong:TARGET or unstable:TARGET");
+  fault.kind = kind == "wrong" ? Kind::Wrong : Kind::Unstable;
+  fault.variant = text.substr(colon + 1);
+  return fault;
 }
 
 bool isNumber(const std::string &text) {
@@ -41,8 +57,20 @@ void DeviceOptions::declare(Options &options) {
   options.text("cache-dir", "DIR", cacheFolder,
                "where compiled pipelines are kept (default ~/.cache/llmc)");
   options.flag("no-cache", usesNoCache, "don't keep compiled pipelines");
+  options.choice("self-test", {"auto", "always", "never"}, selfTest,
+                 "test the kernels on the device: auto (default) once for each "
+                 "driver");
+  // For tests of the fallback: wrong:TARGET or unstable:TARGET.
+  options.text("inject-fault", "KIND:TARGET", fault, "");
   options.integer("timeout", "SECONDS", timeoutSeconds, 0, 86400,
                   "for one step (default 30, software devices 600)");
+}
+
+std::string cacheFolderOf(const DeviceOptions &options) {
+  if (options.usesNoCache)
+    return "";
+  return options.cacheFolder.empty() ? systemCacheFolder()
+                                     : options.cacheFolder;
 }
 
 StatusOr<std::shared_ptr<runtime::Module>>
@@ -55,10 +83,12 @@ loadModule(const std::string &path, const DeviceOptions &options) {
   else
     moduleOptions.preference.namePart = options.device;
   moduleOptions.preference.targetName = options.variant;
-  if (!options.usesNoCache)
-    moduleOptions.pipelineCacheFolder = options.cacheFolder.empty()
-                                            ? defaultCacheFolder()
-                                            : options.cacheFolder;
+  moduleOptions.pipelineCacheFolder = cacheFolderOf(options);
+  if (options.selfTest == "always")
+    moduleOptions.selfTest = runtime::SelfTestMode::Always;
+  else if (options.selfTest == "never")
+    moduleOptions.selfTest = runtime::SelfTestMode::Never;
+  LLMC_ASSIGN_OR_RETURN(moduleOptions.fault, parseFault(options.fault));
   return runtime::Module::load(*engine, path, moduleOptions);
 }
 

@@ -22,12 +22,18 @@ namespace llmc::tool {
 struct DeviceOptions {
   std::string device; // number or part of the name; empty: the best
   std::string variant;
+  std::string selfTest;    // auto, always or never; empty: auto
+  std::string fault;       // that is injected, for tests
   std::string cacheFolder; // empty: $XDG_CACHE_HOME/llmc or ~/.cache/llmc
   bool usesNoCache = false;
   int64_t timeoutSeconds = 0; // for one step; 0: the session's own
 
   void declare(Options &options);
 };
+
+/// Where compiled pipelines and verdicts of self-tests are kept; empty:
+/// nowhere.
+std::string cacheFolderOf(const DeviceOptions &options);
 
 /// Loads a file onto the device that the options choose.
 StatusOr<std::shared_ptr<runtime::Module>>

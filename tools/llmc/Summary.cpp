@@ -148,6 +148,7 @@ Json toJson(const format::Reader &reader, const format::Variant &variant,
                {"bytes_per_weight", summary.bytesPerWeight},
                {"arena_bytes", summary.arenaBytes},
                {"state_bytes", summary.stateBytes},
+               {"self_tests", summary.numSelfTests},
                {"buffers", Json::array()},
                {"weights", Json::array()},
                {"kernels", Json::array()},
@@ -180,6 +181,7 @@ VariantSummary summarize(const format::Manifest &manifest,
   VariantSummary summary;
   summary.target = variant.target().name();
   summary.numKernels = static_cast<size_t>(variant.kernels_size());
+  summary.numSelfTests = static_cast<size_t>(variant.self_test().cases_size());
   for (const format::Buffer &buffer : variant.buffers()) {
     if (buffer.kind() == format::Buffer::WEIGHTS)
       summary.weightBytes += buffer.size();

@@ -34,6 +34,8 @@ struct VariantSummary {
   /// Of weights that are matrices, padding and scales included.
   double bytesPerWeight = 0;
   size_t numKernels = 0;
+  /// Cases of the self-test.
+  size_t numSelfTests = 0;
   std::vector<EntrySummary> entries;
 };
 

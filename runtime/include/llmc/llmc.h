@@ -37,7 +37,7 @@ extern "C" {
 #endif
 
 /* Grows when something is added. */
-#define LLMC_API_VERSION 2
+#define LLMC_API_VERSION 3
 
 typedef enum llmc_status {
   LLMC_STATUS_OK = 0,
@@ -56,7 +56,9 @@ typedef enum llmc_status {
   LLMC_STATUS_BUSY = 13,
   LLMC_STATUS_NON_FINITE = 14, /* the model computed NaN or infinity */
   LLMC_STATUS_CONTEXT_FULL = 15,
-  LLMC_STATUS_INTERNAL = 16
+  LLMC_STATUS_INTERNAL = 16,
+  LLMC_STATUS_SELF_TEST_FAILED = 17 /* since version 3: the device computes
+                                       something else */
 } llmc_status_t;
 
 /* What failed, in a sentence with names and numbers; cut when too long. */
@@ -103,22 +105,34 @@ LLMC_API const char *llmc_engine_device_name(const llmc_engine_t *engine,
 
 /*===-- Module: a loaded file ---------------------------------------------===*/
 
+/* When a file's kernels are tested on the device: each on a small input, twice,
+ * against numbers in the file. */
+typedef enum llmc_self_test_mode {
+  LLMC_SELF_TEST_WHEN_UNKNOWN = 0, /* unless pipeline_cache_dir knows what this
+                                      driver gave with this file */
+  LLMC_SELF_TEST_ALWAYS = 1,
+  LLMC_SELF_TEST_NEVER = 2
+} llmc_self_test_mode_t;
+
 typedef struct llmc_module_options {
   size_t struct_size;
   int32_t device_index;           /* -1: any */
   const char *device_name;        /* a part of it, any case; null: any */
   const char *variant;            /* name of a target; null: the best */
-  const char *pipeline_cache_dir; /* compiled pipelines are kept there from
-                                     start to start; null: nowhere */
+  const char *pipeline_cache_dir; /* compiled pipelines and verdicts of
+                                     self-tests are kept there from start to
+                                     start; null: nowhere */
   uint32_t num_threads; /* that build pipelines; 0: one for each core */
+  llmc_self_test_mode_t self_test; /* since version 3 */
 } llmc_module_options_t;
 
 LLMC_API void llmc_module_options_init(llmc_module_options_t *options);
 
 /* Loads the file at |path|: chooses the device and the variant of the file for
- * it, builds pipelines, copies weights to the device. |options| may be null.
- * The caller owns |*module|. LLMC_STATUS_NO_DEVICE tells what each device
- * lacks. */
+ * it, builds pipelines, copies weights to the device, tests the kernels. A
+ * variant that fails its self-test is passed over for the next one that can
+ * run. |options| may be null. The caller owns |*module|. LLMC_STATUS_NO_DEVICE
+ * tells what each device lacks. */
 LLMC_API llmc_status_t llmc_module_load(llmc_engine_t *engine, const char *path,
                                         const llmc_module_options_t *options,
                                         llmc_module_t **module,
@@ -126,8 +140,20 @@ LLMC_API llmc_status_t llmc_module_load(llmc_engine_t *engine, const char *path,
 LLMC_API void llmc_module_destroy(llmc_module_t *module);
 
 LLMC_API const char *llmc_module_device_name(const llmc_module_t *module);
-/* Which variant runs and why. */
+/* Which variant runs and why; which failed their self-test, and where. */
 LLMC_API const char *llmc_module_choice(const llmc_module_t *module);
+/* What the self-test gave: "passed 31 cases", "passed before on this driver",
+ * "not asked for", "the file has none". Since version 3. */
+LLMC_API const char *llmc_module_self_test(const llmc_module_t *module);
+
+/* Runs the self-test of the variant of the file at |path| that would run first,
+ * whatever was found before. |options| may be null.
+ * LLMC_STATUS_SELF_TEST_FAILED: the device computes wrong or unstable numbers;
+ * the message names the kernel, the numbers and what is expected. Since
+ * version 3. */
+LLMC_API llmc_status_t llmc_engine_self_test(
+    llmc_engine_t *engine, const char *path,
+    const llmc_module_options_t *options, llmc_error_t *error);
 /* Ids are below this. */
 LLMC_API uint32_t llmc_module_vocabulary_size(const llmc_module_t *module);
 /* Most tokens of a session, or of a text that an encoder takes. */
@@ -241,6 +267,11 @@ typedef struct llmc_generate_options {
   float top_p;              /* 1: all */
   float repetition_penalty; /* 1: none */
   uint64_t seed;            /* the same seed gives the same tokens */
+  uint32_t prompt_lookup;   /* most tokens that a step guesses from the text
+                               and checks; pays where texts repeat themselves,
+                               and gives what sampling token by token does; 0:
+                               none. LLMC_STATUS_UNSUPPORTED for models that
+                               can't go back. Since version 3 */
 } llmc_generate_options_t;
 
 /* Greedy, without an end but the model's own. */
@@ -266,6 +297,7 @@ typedef struct llmc_generate_result {
   double prefill_seconds;     /* of the prompt */
   double first_token_seconds; /* from the call to the first token */
   double decode_seconds;      /* of all tokens but the first */
+  uint32_t num_steps;         /* of decoding; since version 3 */
 } llmc_generate_result_t;
 
 LLMC_API void llmc_generate_result_init(llmc_generate_result_t *result);

@@ -101,6 +101,7 @@ public:
   llmc_module_t *get() const { return handle.get(); }
   std::string deviceName() const { return llmc_module_device_name(get()); }
   std::string choice() const { return llmc_module_choice(get()); }
+  std::string selfTest() const { return llmc_module_self_test(get()); }
   uint32_t vocabularySize() const { return llmc_module_vocabulary_size(get()); }
   uint32_t contextLength() const { return llmc_module_context_length(get()); }
 

@@ -47,7 +47,7 @@ protected:
   std::vector<float> healthy;
 };
 
-TEST_F(ContextLimit, IsExactForEveryLength) {
+TEST_F(ContextLimit, IsExactForEveryLength_B41) {
   std::vector<float> row(model->vocabularySize());
   LLMC_E2E_OK(model->reset());
   EXPECT_EQ(model->prefill({}, row.data()).code(), StatusCode::InvalidArgument);
@@ -65,7 +65,7 @@ TEST_F(ContextLimit, IsExactForEveryLength) {
   }
 }
 
-TEST_F(ContextLimit, IsToldWithBothNumbers) {
+TEST_F(ContextLimit, IsToldWithBothNumbers_B41) {
   std::vector<float> row(model->vocabularySize());
   LLMC_E2E_OK(model->reset());
   const Status status = model->prefill(makeTokens(kContext + 1), row.data());
@@ -76,7 +76,7 @@ TEST_F(ContextLimit, IsToldWithBothNumbers) {
   expectHealthy();
 }
 
-TEST_F(ContextLimit, HoldsOnTheCommandLine) {
+TEST_F(ContextLimit, HoldsOnTheCommandLine_B41) {
   const std::string output = folder.file("logits.f32");
   const auto logits = [&](size_t count) {
     std::string list;

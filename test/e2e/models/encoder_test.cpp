@@ -165,7 +165,7 @@ TEST_F(Encoder, MeansOfRowsAreTheEmbedding) {
   EXPECT_LE(relativeDifference(embed({tokens}), mean), 1e-6);
 }
 
-TEST_F(Encoder, RefusesTextsThatDoNotFit) {
+TEST_F(Encoder, RefusesTextsThatDoNotFit_B41) {
   std::vector<float> out(2 * model->size());
   EXPECT_EQ(model->maxTokens(), 512u);
   Status status = model->embed({text(3), {}}, out.data());

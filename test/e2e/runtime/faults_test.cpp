@@ -114,7 +114,7 @@ TEST(Faults, namesTheKernelThatTheDriverRefuses_B40) {
   }
 }
 
-TEST(Faults, aLostDeviceStaysLostAndAnotherLoadWorks) {
+TEST(Faults, aLostDeviceStaysLostAndAnotherLoadWorks_B37) {
   LLMC_NEED_DEVICE();
   const File file;
   for (const int step : {1, 3}) {
@@ -249,7 +249,7 @@ TEST(Faults, aHungUploadOrFillIsLeftAloneToo) {
   EXPECT_EXIT(leaveAHungUploadAlone(file.name), testing::ExitedWithCode(0), "");
 }
 
-TEST(Faults, nothingGrowsOverManyRuns) {
+TEST(Faults, nothingGrowsOverManyRuns_B43) {
   LLMC_NEED_DEVICE();
   const File file;
   FaultyVulkan vulkan({"none", 0, VK_SUCCESS, false});

@@ -109,7 +109,7 @@ TEST(LanguageModel, continuesTruncatesAndForgets) {
   expectPrefill(*model, {2}, 2);
 }
 
-TEST(LanguageModel, refusesNoTokensAndTooManyWithBothNumbers) {
+TEST(LanguageModel, refusesNoTokensAndTooManyWithBothNumbers_B41) {
   LLMC_NEED_DEVICE();
   CountingModelOptions options;
   options.context = 32;
@@ -172,7 +172,7 @@ TEST(LanguageModel, canBeCancelled) {
   expectPrefill(*model, {1}, 1);
 }
 
-TEST(LanguageModel, isBusyInAnotherThread) {
+TEST(LanguageModel, isBusyInAnotherThread_B44) {
   LLMC_NEED_DEVICE();
   auto model = createModel();
   Status other;
@@ -188,7 +188,7 @@ TEST(LanguageModel, isBusyInAnotherThread) {
   EXPECT_EQ(other.code(), StatusCode::Busy);
 }
 
-TEST(LanguageModel, sessionsOfOneModuleRunAtOnce) {
+TEST(LanguageModel, sessionsOfOneModuleRunAtOnce_B44) {
   LLMC_NEED_DEVICE();
   auto module = load(makeCountingModel());
   ASSERT_TRUE(module.ok());

@@ -130,7 +130,7 @@ private:
   std::string root;
 };
 
-TEST(Module, keepsPipelinesFromStartToStart) {
+TEST(Module, keepsPipelinesFromStartToStart_B39) {
   LLMC_NEED_DEVICE();
   const CacheFolder folder;
   ModuleOptions options;
@@ -146,7 +146,7 @@ TEST(Module, keepsPipelinesFromStartToStart) {
   EXPECT_TRUE((*second)->pipelineCacheWasUsed());
 }
 
-TEST(Module, replacesADamagedPipelineCache) {
+TEST(Module, replacesADamagedPipelineCache_B39) {
   LLMC_NEED_DEVICE();
   const CacheFolder folder;
   ModuleOptions options;
@@ -166,7 +166,7 @@ TEST(Module, replacesADamagedPipelineCache) {
   }
 }
 
-TEST(Module, doesWithoutAFolderForPipelines) {
+TEST(Module, doesWithoutAFolderForPipelines_B39) {
   LLMC_NEED_DEVICE();
   ModuleOptions options;
   options.pipelineCacheFolder = "/proc/llmc";

@@ -115,7 +115,7 @@ void expectRoundTrips(const Tokenizer &tokenizer) {
   }
 }
 
-TEST(Tokenizer, RandomBytesRoundTripThroughEveryPreTokenizer) {
+TEST(Tokenizer, RandomBytesRoundTripThroughEveryPreTokenizer_B42) {
   for (const char *pre :
        {"default", "gpt-2", "llama-bpe", "qwen2", "qwen35", "smollm"}) {
     TokenizerSpec spec = chatSpec();
@@ -125,7 +125,7 @@ TEST(Tokenizer, RandomBytesRoundTripThroughEveryPreTokenizer) {
   }
 }
 
-TEST(Tokenizer, RandomBytesRoundTripThroughSentencePiece) {
+TEST(Tokenizer, RandomBytesRoundTripThroughSentencePiece_B42) {
   TokenizerSpec spec = sentencePieceSpec({"\u2581h", "el", "lo", "ello", "</",
                                           "s>", "h", "e", "l", "o", "\u2581"});
   spec.addSpacePrefix = false;

@@ -57,10 +57,17 @@ TargetInfo conservativeTarget() {
   return target;
 }
 
+TargetList listOf(const std::vector<TargetInfo> &targets) {
+  TargetList list;
+  for (const TargetInfo &target : targets)
+    list.push_back(&target);
+  return list;
+}
+
 std::string nameOfChoice(const DeviceFacts &device,
                          const std::vector<TargetInfo> &targets,
                          const std::string &name = "") {
-  const auto choice = chooseVariant(device, targets, name);
+  const auto choice = chooseVariant(device, listOf(targets), name);
   return choice.ok() ? targets[choice->variant].name()
                      : "error: " + choice.status().message();
 }
@@ -85,7 +92,7 @@ TEST(ChooseVariant, saysWhyABetterOneWasPassedOver) {
   old.features = {};
   old.vulkanMinor = 1;
   const auto choice =
-      chooseVariant(old, {adrenoTarget(), conservativeTarget()});
+      chooseVariant(old, listOf({adrenoTarget(), conservativeTarget()}));
   ASSERT_TRUE(choice.ok());
   EXPECT_EQ(choice->variant, 1u);
   EXPECT_EQ(choice->reason,
@@ -129,7 +136,7 @@ TEST(ChooseVariant, listsEverythingThatIsMissing) {
       "storage buffers a kernel: a number of 9 (the device has 4)",
       "a compute queue"};
   EXPECT_EQ(judgeVariant(small, target).missing, expected);
-  const auto choice = chooseVariant(small, {target});
+  const auto choice = chooseVariant(small, listOf({target}));
   ASSERT_FALSE(choice.ok());
   EXPECT_EQ(choice.status().code(), StatusCode::NoDevice);
 }
@@ -150,7 +157,8 @@ TEST(ChooseVariant, namesEachMissingFeatureAndFallsBack_B38) {
     DeviceFacts device = whole;
     device.features.erase(device.features.begin() +
                           static_cast<std::ptrdiff_t>(i));
-    const auto choice = chooseVariant(device, {target, conservativeTarget()});
+    const auto choice =
+        chooseVariant(device, listOf({target, conservativeTarget()}));
     ASSERT_TRUE(choice.ok());
     EXPECT_EQ(choice->reason,
               "vulkan-1.1: runs on any such device; passed over adreno-840: "
@@ -205,31 +213,56 @@ TEST(ChooseDevice, prefersHardware) {
   DeviceFacts discrete = adreno();
   discrete.type = DeviceType::Discrete;
   const auto choice =
-      chooseDevice({software(), adreno(), discrete}, targets, {});
+      chooseDevice({software(), adreno(), discrete}, listOf(targets), {});
   ASSERT_TRUE(choice.ok());
   EXPECT_EQ(choice->device, 2u);
-  EXPECT_EQ(chooseDevice({software(), adreno(), adreno()}, targets, {})->device,
+  EXPECT_EQ(chooseDevice({software(), adreno(), adreno()}, listOf(targets), {})
+                ->device,
             1u);
+}
+
+TEST(ChooseDevice, passesOverWhatFailedThere) {
+  const std::vector<TargetInfo> targets = {adrenoTarget(),
+                                           conservativeTarget()};
+  const std::string reason = "its self-test failed";
+  const auto choice = chooseDevice({adreno(), software()}, listOf(targets), {},
+                                   {{0, {{0, reason}}}});
+  ASSERT_TRUE(choice.ok());
+  EXPECT_EQ(choice->device, 0u);
+  EXPECT_EQ(choice->variant.variant, 1u);
+  EXPECT_EQ(choice->variant.reason,
+            "vulkan-1.1: runs on any such device; passed over adreno-840: " +
+                reason);
+  const auto none = chooseDevice({adreno()}, listOf(targets), {},
+                                 {{0, {{0, reason}, {1, reason}}}});
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.status().message(),
+            "Adreno (TM) 840 can't run the file: adreno-840: " + reason +
+                ", vulkan-1.1: " + reason);
 }
 
 TEST(ChooseDevice, takesTheOneThatCanRunTheFile) {
   TargetInfo target = conservativeTarget();
   target.set_device_type_cpu(1);
-  EXPECT_EQ(chooseDevice({adreno(), software()}, {target}, {})->device, 1u);
+  EXPECT_EQ(chooseDevice({adreno(), software()}, listOf({target}), {})->device,
+            1u);
 }
 
 TEST(ChooseDevice, obeysThePreference) {
   const std::vector<TargetInfo> targets = {conservativeTarget()};
   DevicePreference preference;
   preference.namePart = "LLVMpipe";
-  EXPECT_EQ(chooseDevice({adreno(), software()}, targets, preference)->device,
-            1u);
+  EXPECT_EQ(
+      chooseDevice({adreno(), software()}, listOf(targets), preference)->device,
+      1u);
   preference = {};
   preference.index = 1;
-  EXPECT_EQ(chooseDevice({adreno(), software()}, targets, preference)->device,
-            1u);
+  EXPECT_EQ(
+      chooseDevice({adreno(), software()}, listOf(targets), preference)->device,
+      1u);
   preference.index = 2;
-  const auto none = chooseDevice({adreno(), software()}, targets, preference);
+  const auto none =
+      chooseDevice({adreno(), software()}, listOf(targets), preference);
   ASSERT_FALSE(none.ok());
   EXPECT_NE(none.status().message().find("0: Adreno (TM) 840, 1: llvmpipe"),
             std::string::npos)
@@ -237,7 +270,7 @@ TEST(ChooseDevice, obeysThePreference) {
 }
 
 TEST(ChooseDevice, refusesAMachineWithoutDevices) {
-  const auto none = chooseDevice({}, {conservativeTarget()}, {});
+  const auto none = chooseDevice({}, listOf({conservativeTarget()}), {});
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.status().code(), StatusCode::NoDevice);
 }

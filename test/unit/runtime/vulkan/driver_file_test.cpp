@@ -2,7 +2,7 @@
 //
 // A cache file is used only when all of it is right.
 
-#include "runtime/vulkan/PipelineCache.h"
+#include "runtime/vulkan/DriverFile.h"
 
 #include <gtest/gtest.h>
 
@@ -26,39 +26,39 @@ const Bytes kBlob = {9, 8, 7, 6, 5};
 constexpr uint64_t kContent = 0x1234567890;
 
 TEST(PipelineCacheFile, comesBack) {
-  const Bytes file = encodePipelineCache(someDevice(), kContent, kBlob);
-  EXPECT_EQ(decodePipelineCache(someDevice(), kContent, file), kBlob);
+  const Bytes file = encodeDriverFile(someDevice(), kContent, kBlob);
+  EXPECT_EQ(decodeDriverFile(someDevice(), kContent, file), kBlob);
 }
 
 TEST(PipelineCacheFile, isDroppedWhenAnyByteIsWrong) {
   for (size_t i = 0; i < 80; ++i) {
-    Bytes file = encodePipelineCache(someDevice(), kContent, kBlob);
+    Bytes file = encodeDriverFile(someDevice(), kContent, kBlob);
     if (i >= file.size())
       break;
     file[i] ^= 1;
-    EXPECT_TRUE(decodePipelineCache(someDevice(), kContent, file).empty()) << i;
+    EXPECT_TRUE(decodeDriverFile(someDevice(), kContent, file).empty()) << i;
   }
-  Bytes file = encodePipelineCache(someDevice(), kContent, kBlob);
+  Bytes file = encodeDriverFile(someDevice(), kContent, kBlob);
   file.back() ^= 1;
-  EXPECT_TRUE(decodePipelineCache(someDevice(), kContent, file).empty());
+  EXPECT_TRUE(decodeDriverFile(someDevice(), kContent, file).empty());
 }
 
 TEST(PipelineCacheFile, isDroppedAtEveryOtherLength) {
-  const Bytes whole = encodePipelineCache(someDevice(), kContent, kBlob);
+  const Bytes whole = encodeDriverFile(someDevice(), kContent, kBlob);
   for (size_t size = 0; size < whole.size(); ++size)
-    EXPECT_TRUE(decodePipelineCache(someDevice(), kContent,
-                                    Bytes(whole.begin(), whole.begin() + size))
+    EXPECT_TRUE(decodeDriverFile(someDevice(), kContent,
+                                 Bytes(whole.begin(), whole.begin() + size))
                     .empty());
   Bytes longer = whole;
   longer.push_back(0);
-  EXPECT_TRUE(decodePipelineCache(someDevice(), kContent, longer).empty());
-  EXPECT_TRUE(decodePipelineCache(someDevice(), kContent, Bytes(1 << 20, 0x6b))
-                  .empty());
+  EXPECT_TRUE(decodeDriverFile(someDevice(), kContent, longer).empty());
+  EXPECT_TRUE(
+      decodeDriverFile(someDevice(), kContent, Bytes(1 << 20, 0x6b)).empty());
 }
 
 TEST(PipelineCacheFile, isDroppedForAnotherDriverDeviceOrContent) {
-  const Bytes file = encodePipelineCache(someDevice(), kContent, kBlob);
-  EXPECT_TRUE(decodePipelineCache(someDevice(), kContent + 1, file).empty());
+  const Bytes file = encodeDriverFile(someDevice(), kContent, kBlob);
+  EXPECT_TRUE(decodeDriverFile(someDevice(), kContent + 1, file).empty());
   for (int i = 0; i < 6; ++i) {
     DeviceFacts other = someDevice();
     (i == 0   ? other.vendorId
@@ -67,7 +67,7 @@ TEST(PipelineCacheFile, isDroppedForAnotherDriverDeviceOrContent) {
     other.pipelineCacheUuid[15] += i == 3;
     other.deviceUuid[15] += i == 4;
     other.driverUuid[15] += i == 5;
-    EXPECT_TRUE(decodePipelineCache(other, kContent, file).empty()) << i;
+    EXPECT_TRUE(decodeDriverFile(other, kContent, file).empty()) << i;
   }
 }
 

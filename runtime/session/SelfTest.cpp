@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SelfTest.h on a session of the self-test's own program.
+
+#include "runtime/session/SelfTest.h"
+
+#include "runtime/format/SelfTestFormula.h"
+#include "runtime/session/Session.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+namespace llmc::runtime {
+
+namespace {
+
+class SelfTester {
+public:
+  SelfTester(const format::SelfTest &test, Session &session,
+             const SelfTestOptions &options)
+      : test(test), session(session), options(options) {}
+
+  StatusOr<SelfTestReport> run();
+
+private:
+  using Results = std::vector<std::vector<float>>; // by output
+
+  const format::Entry &entryOf(const format::SelfTestCase &one) const {
+    return test.program().entries(static_cast<int>(one.entry()));
+  }
+  Status runStep(const format::SelfTestCase &one, uint32_t number);
+  Status writeInput(const format::SelfTestCase &one, uint32_t number,
+                    uint32_t input);
+  StatusOr<Results> runCase(const format::SelfTestCase &one);
+  static std::string compare(const format::Entry &entry,
+                             const format::Expectation &expected,
+                             const std::vector<float> &found);
+  StatusOr<std::string> problemOf(const format::SelfTestCase &one);
+
+  const format::SelfTest &test;
+  Session &session;
+  const SelfTestOptions &options;
+};
+
+uint64_t rowsOf(const format::Port &port) {
+  return port.slice().range() / port.row_bytes();
+}
+
+Status SelfTester::writeInput(const format::SelfTestCase &one, uint32_t number,
+                              uint32_t input) {
+  const format::Port &port = entryOf(one).inputs(static_cast<int>(input));
+  const format::SelfTestStep &step = one.steps(static_cast<int>(number));
+  for (const format::IndexInput &given : step.indices())
+    if (given.input() == input)
+      return session.writeInput(one.entry(), input, given.values().data(),
+                                static_cast<uint64_t>(given.values_size()) /
+                                    port.row_elements());
+  // Tensors of a static number of rows are given whole.
+  const bool hasRowsOfStep = rowsOf(port) == entryOf(one).rows();
+  const uint64_t rows = hasRowsOfStep
+                            ? std::min<uint64_t>(step.rows(), rowsOf(port))
+                            : rowsOf(port);
+  std::vector<float> numbers(rows * port.row_elements());
+  const uint32_t seed = format::selfTestSeed(port.name(), number);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = format::selfTestInput(seed, i);
+  return session.writeInput(one.entry(), input, numbers.data(), rows);
+}
+
+Status SelfTester::runStep(const format::SelfTestCase &one, uint32_t number) {
+  const format::SelfTestStep &step = one.steps(static_cast<int>(number));
+  session.writeStep(one.entry(), {static_cast<int32_t>(step.position()),
+                                  static_cast<int32_t>(step.rows()), 0});
+  for (int input = 0; input < entryOf(one).inputs_size(); ++input)
+    LLMC_RETURN_IF_ERROR(writeInput(one, number, static_cast<uint32_t>(input)));
+  return session.submit({one.entry()});
+}
+
+StatusOr<SelfTester::Results>
+SelfTester::runCase(const format::SelfTestCase &one) {
+  for (int number = 0; number < one.steps_size(); ++number)
+    LLMC_RETURN_IF_ERROR(runStep(one, static_cast<uint32_t>(number)));
+  Results results;
+  for (const format::Expectation &expected : one.expectations()) {
+    const format::Port &port =
+        entryOf(one).outputs(static_cast<int>(expected.output()));
+    std::vector<float> numbers(expected.rows() * port.row_elements());
+    LLMC_RETURN_IF_ERROR(session.readOutput(one.entry(), expected.output(),
+                                            numbers.data(), expected.rows()));
+    results.push_back(std::move(numbers));
+  }
+  return results;
+}
+
+/// What is wrong with a result; empty: nothing.
+std::string SelfTester::compare(const format::Entry &entry,
+                                const format::Expectation &expected,
+                                const std::vector<float> &found) {
+  const size_t size = expected.block();
+  for (int block = 0; block < expected.sums_size(); ++block) {
+    const double sum = format::selfTestSum(found.data(), found.size(), size,
+                                           static_cast<size_t>(block));
+    const double wanted = expected.sums(block);
+    // Not a number is no small difference either.
+    if (std::abs(sum - wanted) <= expected.tolerance())
+      continue;
+    const size_t first = static_cast<size_t>(block) * size;
+    return "numbers " + std::to_string(first) + " to " +
+           std::to_string(std::min(first + size, found.size()) - 1) +
+           " of result " +
+           entry.outputs(static_cast<int>(expected.output())).name() +
+           " sum to " + std::to_string(sum) + ", expected is " +
+           std::to_string(wanted) + " within " +
+           std::to_string(expected.tolerance());
+  }
+  return "";
+}
+
+StatusOr<std::string> SelfTester::problemOf(const format::SelfTestCase &one) {
+  Results first;
+  for (unsigned run = 0; run < options.numRuns; ++run) {
+    LLMC_ASSIGN_OR_RETURN(Results results, runCase(one));
+    if (options.pretendsUnstable && run % 2)
+      for (std::vector<float> &numbers : results)
+        numbers.front() = std::nextafter(numbers.front(), HUGE_VALF);
+    if (run == 0)
+      first = results;
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (std::memcmp(results[i].data(), first[i].data(),
+                      first[i].size() * sizeof(float)) != 0)
+        return "run " + std::to_string(run + 1) +
+               " gave other bits than the first";
+      std::string problem = compare(
+          entryOf(one), one.expectations(static_cast<int>(i)), results[i]);
+      if (!problem.empty())
+        return problem;
+    }
+  }
+  return std::string();
+}
+
+StatusOr<SelfTestReport> SelfTester::run() {
+  SelfTestReport report;
+  for (const format::SelfTestCase &one : test.cases()) {
+    LLMC_ASSIGN_OR_RETURN(const std::string problem, problemOf(one));
+    ++report.numCases;
+    if (problem.empty())
+      continue;
+    std::string labels;
+    for (const format::Command &command : entryOf(one).commands())
+      if (command.has_dispatch())
+        labels += (labels.empty() ? "" : ", ") + command.dispatch().label();
+    report.problem = entryOf(one).function() + " (" + labels + ", " +
+                     std::to_string(entryOf(one).rows()) + " rows): " + problem;
+    return report;
+  }
+  return report;
+}
+
+} // namespace
+
+StatusOr<SelfTestReport> runSelfTest(std::shared_ptr<const Module> module,
+                                     const SelfTestOptions &options) {
+  if (!module->variant().has_self_test())
+    return SelfTestReport();
+  const format::SelfTest &test = module->variant().self_test();
+  LLMC_ASSIGN_OR_RETURN(
+      std::unique_ptr<Session> session,
+      Session::create(std::move(module), {}, &test.program()));
+  return SelfTester(test, *session, options).run();
+}
+
+} // namespace llmc::runtime

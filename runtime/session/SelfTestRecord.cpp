@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SelfTestRecord.h: lines "variant<tab>problem".
+
+#include "runtime/session/SelfTestRecord.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace llmc::runtime {
+
+SelfTestRecord::SelfTestRecord(const vulkan::DeviceFacts &device,
+                               const std::string &folder, uint64_t contentHash)
+    : file(device, folder, contentHash, ".selftest") {
+  const std::vector<uint8_t> blob = file.read();
+  std::istringstream lines(std::string(blob.begin(), blob.end()));
+  for (std::string line; std::getline(lines, line);)
+    if (const size_t tab = line.find('\t'); tab != std::string::npos)
+      problems[line.substr(0, tab)] = line.substr(tab + 1);
+}
+
+std::optional<std::string>
+SelfTestRecord::find(const std::string &variant) const {
+  const auto found = problems.find(variant);
+  if (found == problems.end())
+    return std::nullopt;
+  return found->second;
+}
+
+void SelfTestRecord::set(const std::string &variant,
+                         const std::string &problem) {
+  std::string &line = problems[variant];
+  line = problem;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  std::string text;
+  for (const auto &[name, found] : problems)
+    text += name + '\t' + found + '\n';
+  (void)file.write({text.begin(), text.end()});
+}
+
+} // namespace llmc::runtime

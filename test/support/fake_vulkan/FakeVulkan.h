@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A Vulkan driver for tests, as a library that the runtime opens like the
+// system's. Its one device runs kernels that the test gives as C++ functions;
+// any call can be made to fail, and what is created and not destroyed is
+// counted. Nothing of it depends on a machine, so that it serves under
+// sanitizers and emulators too.
+
+#ifndef LLMC_TEST_SUPPORT_FAKE_VULKAN_FAKEVULKAN_H
+#define LLMC_TEST_SUPPORT_FAKE_VULKAN_FAKEVULKAN_H
+
+#define VK_NO_PROTOTYPES
+#include <vulkan/vulkan_core.h>
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace llmc::test {
+
+/// Which call fails, and how.
+struct FakeFault {
+  std::string function; // only this one counts; empty: every function that
+                        // returns a VkResult
+  int call = -1;        // of those since the fault was set, from 0; -1: none
+  VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  bool isForGood = false; // all later ones fail too
+};
+
+/// Runs one dispatch. `bindings[i]` is where binding i begins.
+using FakeKernel = std::function<void(const std::vector<uint8_t *> &bindings,
+                                      const std::array<uint32_t, 3> &groups)>;
+
+/// The driver of this process. `addKernel`, `setFault` and `setHostReach` are
+/// for times without a call under way; the rest is for any thread.
+class __attribute__((visibility("default"))) FakeVulkan {
+public:
+  /// Modules with this SPIR-V run `kernel`; others do nothing.
+  static void addKernel(const std::vector<uint8_t> &code, FakeKernel kernel);
+  /// Counts calls from here on.
+  static void setFault(const FakeFault &fault);
+  /// Whether the host reaches all memory of the device (the default), or only
+  /// staging memory.
+  static void setHostReach(bool reachesAll);
+  /// Whether the call came that fails.
+  static bool hasFailed();
+  /// Objects and allocations that are there.
+  static int numLiveObjects();
+  /// Bytes of device memory that are allocated, and the most that ever were
+  /// since the last call of `forgetPeak`.
+  static uint64_t allocatedBytes();
+  static uint64_t peakBytes();
+  static void forgetPeak();
+  /// What no program may do: destroying what is not there, or a device whose
+  /// objects are there.
+  static int numMistakes();
+  /// Whether this thread is inside of the driver, whose own memory is not the
+  /// runtime's.
+  static bool isInside();
+};
+
+} // namespace llmc::test
+
+#endif // LLMC_TEST_SUPPORT_FAKE_VULKAN_FAKEVULKAN_H
