@@ -15,8 +15,10 @@
 #include "compiler/Pipelines/Phases.h"
 #include "compiler/Pipelines/Registration.h"
 #include "compiler/Serialization/ModuleWriter.h"
+#include "compiler/Serialization/SelfTestProgram.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/WeightTypes.h"
+#include "compiler/Verify/SelfTestCases.h"
 #include "dialects/Program/Program.h"
 
 #include "mlir/IR/DialectRegistry.h"
@@ -40,6 +42,12 @@ Status toStatus(llvm::Error error) {
   });
   return status;
 }
+
+/// The tests of a target's kernels: as functions, as a program, as numbers.
+struct SelfTests {
+  OwningOpRef<ModuleOp> functions, program;
+  std::vector<serialization::SelfTestCase> cases;
+};
 
 /// One run of the compiler.
 class Compilation {
@@ -67,13 +75,17 @@ private:
   Status import();
   Status quantizeWeights();
   Status exposeRegions(ModuleOp module);
+  Status addSelfTests(ModuleOp module, SelfTests &tests);
   bool hasInt8Activations() const {
     return options.activations == "int8" || options.activations == "i8";
   }
   Status runPhases(ModuleOp module, ArrayRef<pipelines::Phase> phases,
                    StringRef target);
   Status compileTarget(const description::Target &target);
-  Status compileTargetModule(ModuleOp module, StringRef target);
+  Status compileTargetModule(ModuleOp module, StringRef target,
+                             SelfTests &tests);
+  Status finishProgram(ModuleOp module, ArrayRef<pipelines::Phase> phases,
+                       StringRef target, SelfTests &tests);
   Status dump(ModuleOp module, StringRef target, StringRef phase);
   Status write();
   void emitPrograms();
@@ -90,6 +102,7 @@ private:
   tuning::Tuning tuning;
   OwningOpRef<ModuleOp> model;
   std::vector<OwningOpRef<ModuleOp>> programs; // one for each target
+  std::vector<SelfTests> selfTests;            // likewise
   unsigned numDumps = 0;
 };
 
@@ -255,8 +268,51 @@ Status Compilation::exposeRegions(ModuleOp module) {
              : okStatus();
 }
 
+/// The functions join the module; |tests| gets a copy of them for the
+/// evaluator.
+Status Compilation::addSelfTests(ModuleOp module, SelfTests &tests) {
+  mlir::PassManager manager(&context);
+  manager.addPass(transforms::createAddSelfTestsPass());
+  DiagnosticCollector diagnostics(context);
+  if (failed(manager.run(module)))
+    return Status(StatusCode::Internal, diagnostics.sentences());
+  tests.functions = module.clone();
+  for (auto function : llvm::make_early_inc_range(
+           tests.functions->getOps<mlir::func::FuncOp>())) {
+    auto name = function->getAttrOfType<mlir::StringAttr>("graph.function");
+    if (!name || !name.getValue().starts_with(serialization::kSelfTestPrefix))
+      function.erase();
+  }
+  return okStatus();
+}
+
+/// The phases from kernels on. Self-tests share the kernels and are planned
+/// apart, so that the program is what it is without them.
+Status Compilation::finishProgram(ModuleOp module,
+                                  ArrayRef<pipelines::Phase> phases,
+                                  StringRef target, SelfTests &tests) {
+  LLMC_RETURN_IF_ERROR(runPhases(module, phases.drop_back(), target));
+  if (tests.functions) {
+    tests.program = serialization::splitSelfTests(module);
+    mlir::PassManager manager(&context);
+    phases.back().addPasses(manager);
+    DiagnosticCollector diagnostics(context);
+    if (failed(manager.run(*tests.program)))
+      return Status(StatusCode::Internal, diagnostics.sentences());
+    report("testing kernels for " + target.str(), 0);
+    auto cases =
+        verify::evaluateSelfTests(*tests.functions, options.numThreads);
+    if (!cases)
+      return toStatus(cases.takeError());
+    tests.cases = std::move(*cases);
+    tests.functions = nullptr;
+  }
+  return runPhases(module, phases.take_back(), target);
+}
+
 /// Emit::Regions ends where regions have configs.
-Status Compilation::compileTargetModule(ModuleOp module, StringRef target) {
+Status Compilation::compileTargetModule(ModuleOp module, StringRef target,
+                                        SelfTests &tests) {
   ArrayRef<pipelines::Phase> phases = pipelines::targetPhases();
   size_t numRegionPhases = llvm::find_if(phases,
                                          [](const pipelines::Phase &phase) {
@@ -269,7 +325,11 @@ Status Compilation::compileTargetModule(ModuleOp module, StringRef target) {
     LLMC_RETURN_IF_ERROR(exposeRegions(module));
   if (options.emit == Emit::Regions)
     return okStatus();
-  return runPhases(module, phases.drop_front(numRegionPhases), target);
+  if (options.emit == Emit::File && options.selfTests &&
+      options.exposedRows.empty())
+    LLMC_RETURN_IF_ERROR(addSelfTests(module, tests));
+  return finishProgram(module, phases.drop_front(numRegionPhases), target,
+                       tests);
 }
 
 Status Compilation::compileTarget(const description::Target &target) {
@@ -282,8 +342,10 @@ Status Compilation::compileTarget(const description::Target &target) {
       codegen::kTuningDefaultsAttr,
       codegen::toTuningAttr(codegen::getTuningDefaults(target.name()),
                             target.name(), &context));
-  Status status = compileTargetModule(*module, target.name());
+  SelfTests tests;
+  Status status = compileTargetModule(*module, target.name(), tests);
   programs.push_back(std::move(module));
+  selfTests.push_back(std::move(tests));
   return status.withContext("target '" + target.name() + "'");
 }
 
@@ -328,8 +390,11 @@ Status Compilation::write() {
            static_cast<double>(done) / static_cast<double>(all));
   };
   std::vector<serialization::TargetProgram> targetPrograms;
-  for (auto [target, program] : llvm::zip_equal(targets, programs))
-    targetPrograms.push_back({*program, targets::toTargetInfo(target)});
+  for (auto [target, program, tests] :
+       llvm::zip_equal(targets, programs, selfTests))
+    targetPrograms.push_back({*program, targets::toTargetInfo(target),
+                              tests.program ? *tests.program : ModuleOp(),
+                              std::move(tests.cases)});
   return toStatus(serialization::writeModule(targetPrograms, writeOptions));
 }
 

@@ -84,7 +84,7 @@ llvm::Error ModuleWriter::run(ArrayRef<TargetProgram> programs) {
     auto encoded = encodeProgram(
         program.module,
         {program.target, static_cast<uint32_t>(manifest.sections_size()),
-         &weights});
+         &weights, program.selfTests, program.cases});
     if (!encoded)
       return encoded.takeError();
     uint64_t size = encoded->code.size() * sizeof(uint32_t);

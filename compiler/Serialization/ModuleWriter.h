@@ -5,6 +5,7 @@
 #ifndef LLMC_COMPILER_SERIALIZATION_MODULEWRITER_H
 #define LLMC_COMPILER_SERIALIZATION_MODULEWRITER_H
 
+#include "compiler/Serialization/SelfTestCase.h"
 #include "dialects/Support/LLVM.h"
 #include "runtime/format/manifest.pb.h"
 
@@ -21,6 +22,9 @@ namespace llmc::serialization {
 struct TargetProgram {
   ModuleOp module;
   format::TargetInfo target;
+  /// The planned entries that test its kernels, null for none, and the cases.
+  ModuleOp selfTests = nullptr;
+  std::vector<SelfTestCase> cases;
 };
 
 struct WriteOptions {

@@ -47,7 +47,25 @@ public:
       return makeError("the program has no entries");
     if (llvm::Error error = restrictToNeeds(needs, *variant.mutable_target()))
       return std::move(error);
+    if (options.selfTests)
+      if (llvm::Error error = addSelfTest())
+        return std::move(error);
     return std::move(result);
+  }
+
+  /// The entries of a program that runs the kernels of |owner| on its weights.
+  llvm::Expected<format::Variant> runOn(const ProgramEncoder &owner) {
+    weightPlaces = owner.weightPlaces;
+    kernels = owner.kernels;
+    for (const format::Buffer &buffer : owner.variant.buffers())
+      if (buffer.kind() == format::Buffer::WEIGHTS)
+        *variant.add_buffers() = buffer;
+    if (llvm::Error error = addBuffers())
+      return std::move(error);
+    for (auto entry : module.getOps<program::EntryOp>())
+      if (llvm::Error error = addEntry(entry))
+        return std::move(error);
+    return std::move(variant);
   }
 
 private:
@@ -62,6 +80,7 @@ private:
   llvm::Error placeWeights();
   llvm::Error placeStates();
   llvm::Error checkAllocations();
+  llvm::Error addSelfTest();
   llvm::Error addKernel(program::KernelOp kernel);
   llvm::Error addEntry(program::EntryOp entry);
   llvm::Error addDispatch(program::DispatchOp dispatch, format::Entry &entry);
@@ -105,8 +124,10 @@ llvm::Error ProgramEncoder::addBuffers() {
   if (!device)
     return makeError("the module has no target.device attribute");
   maxAllocation = static_cast<uint64_t>(device.getMaxAllocation());
-  if (llvm::Error error = placeWeights())
-    return error;
+  // A program on another's weights has them already.
+  if (weightPlaces.empty())
+    if (llvm::Error error = placeWeights())
+      return error;
 
   // Kept values lie behind the transient ones.
   uint64_t keptOffset = llvm::alignTo(ends[Storage::Arena],
@@ -139,7 +160,7 @@ llvm::Error ProgramEncoder::placeStates() {
   for (auto [offset, size] : sizes) {
     bool isFirst = statePlaces.empty();
     if (isFirst || offset + size - begin.offset > maxAllocation)
-      begin = {addBuffer(format::Buffer::STATE, 0), isFirst ? 0 : offset};
+      begin = {addBuffer(format::Buffer::STATE, 0), offset};
     statePlaces[offset] = {begin.buffer, offset - begin.offset};
     variant.mutable_buffers(static_cast<int>(begin.buffer))
         ->set_size(llvm::alignTo(offset + size - begin.offset, 16));
@@ -200,6 +221,67 @@ llvm::Error ProgramEncoder::placeWeights() {
     end += size;
   }
   closeBuffer();
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Self-tests
+//===----------------------------------------------------------------------===//
+
+/// The number of the port of that name; none: the entry does without it.
+static std::optional<uint32_t>
+findPort(const google::protobuf::RepeatedPtrField<format::Port> &ports,
+         StringRef name) {
+  for (int i = 0; i < ports.size(); ++i)
+    if (ports[i].name() == name)
+      return static_cast<uint32_t>(i);
+  return std::nullopt;
+}
+
+static void encodeCase(const SelfTestCase &one, const format::Entry &entry,
+                       format::SelfTestCase &encoded) {
+  for (const SelfTestStep &step : one.steps) {
+    format::SelfTestStep &target = *encoded.add_steps();
+    target.set_position(static_cast<uint32_t>(step.position));
+    target.set_rows(static_cast<uint32_t>(step.rows));
+    for (const auto &[name, values] : step.indices)
+      if (auto input = findPort(entry.inputs(), name)) {
+        format::IndexInput &indices = *target.add_indices();
+        indices.set_input(*input);
+        indices.mutable_values()->Add(values.begin(), values.end());
+      }
+  }
+  for (const SelfTestExpectation &expected : one.expectations)
+    if (auto output = findPort(entry.outputs(), expected.output)) {
+      format::Expectation &target = *encoded.add_expectations();
+      target.set_output(*output);
+      target.set_rows(static_cast<uint32_t>(expected.rows));
+      target.set_block(static_cast<uint32_t>(expected.block));
+      target.mutable_sums()->Add(expected.sums.begin(), expected.sums.end());
+      target.set_tolerance(expected.tolerance);
+    }
+}
+
+llvm::Error ProgramEncoder::addSelfTest() {
+  auto program = ProgramEncoder(options.selfTests, options).runOn(*this);
+  if (!program)
+    return program.takeError();
+  if (program->entries_size() == 0)
+    return llvm::Error::success();
+  format::TargetInfo &target = *variant.mutable_target();
+  target.set_max_storage_buffer_range(
+      std::max(target.max_storage_buffer_range(),
+               program->target().max_storage_buffer_range()));
+  program->clear_target();
+  format::SelfTest &test = *variant.mutable_self_test();
+  *test.mutable_program() = std::move(*program);
+  for (const SelfTestCase &one : options.cases)
+    for (int i = 0; i < test.program().entries_size(); ++i)
+      if (test.program().entries(i).function() == one.function) {
+        format::SelfTestCase &encoded = *test.add_cases();
+        encoded.set_entry(static_cast<uint32_t>(i));
+        encodeCase(one, test.program().entries(i), encoded);
+      }
   return llvm::Error::success();
 }
 

@@ -5,6 +5,7 @@
 #ifndef LLMC_COMPILER_SERIALIZATION_PROGRAMENCODER_H
 #define LLMC_COMPILER_SERIALIZATION_PROGRAMENCODER_H
 
+#include "compiler/Serialization/SelfTestCase.h"
 #include "compiler/Serialization/WeightTable.h"
 #include "runtime/format/manifest.pb.h"
 
@@ -24,6 +25,10 @@ struct EncodeOptions {
   uint32_t codeSection;
   /// Section i holds weight i of the table.
   const WeightTable *weights;
+  /// The planned entries that test the kernels, null for none, and the cases,
+  /// of which those without an entry are left out.
+  ModuleOp selfTests = nullptr;
+  ArrayRef<SelfTestCase> cases;
 };
 
 /// Encodes all kernels (equal SPIR-V once), buffers and entries of |module|,

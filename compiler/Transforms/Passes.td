@@ -55,6 +55,32 @@ def ExposeRegionsPass : Pass<"llmc-expose-regions", "::mlir::func::FuncOp"> {
   ];
 }
 
+def AddSelfTestsPass : Pass<"llmc-add-self-tests", "::mlir::ModuleOp"> {
+  let summary = "a function for each kind of region, to test its kernel alone";
+  let description = [{
+    For each region that differs from all before by more than the names of weights and states: a function
+    `selftest_N` (`graph.function = "selftest.N"`, the rows of the region's function) of that region. What it reads of other
+    regions becomes an argument `inK`, what it computes a result `outK`. Regions that write a state which it reads, or quantized
+    activations, come along, since no host writes those. Regions are lowered to the kernels that they have in the
+    model, so the pass stands behind llmc-select-lowering-configs. A region without a result of f32 that is no state
+    has no function of its own.
+
+    ```mlir
+    func.func @forward_r8(…) {
+      %y = graph.region (%a = %x : …, %w = %gate : …) -> (tensor<?x512xf32>) {…}
+        →
+    func.func @selftest_0(%x: tensor<?x256xf32> {graph.name = "in0"}) -> (tensor<?x512xf32> {graph.name = "out0"})
+      attributes {graph.function = "selftest.0", graph.rows = 8} {
+      %gate = graph.load_weight @gate
+      %y = graph.region (%a = %x : …, %w = %gate : …) -> (tensor<?x512xf32>) {…}
+      return %y
+    ```
+  }];
+  let statistics = [
+    Statistic<"numTests", "num-tests", "functions made">
+  ];
+}
+
 def QuantizeWeightsPass : Pass<"llmc-quantize-weights", "::mlir::ModuleOp"> {
   let summary = "give the matrices of linears and embeddings another encoding";
   let description = [{

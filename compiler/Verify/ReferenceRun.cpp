@@ -7,8 +7,8 @@
 
 #include "compiler/Pipelines/Registration.h"
 #include "compiler/Reference/Evaluator.h"
+#include "compiler/Verify/Arithmetic.h"
 #include "dialects/Support/Location.h"
-#include "dialects/Target/Target.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
@@ -35,22 +35,6 @@ std::string labelOf(graph::RegionOp region) {
   if (auto config = region.getLoweringConfig())
     label = config->getKind().getValue().str() + " " + label;
   return label;
-}
-
-/// i8 of linears on quantized activations; f16 also of attention on a cache of
-/// that type, which the evaluator does not round.
-std::string arithmeticOf(graph::RegionOp region) {
-  for (auto linear : region.getBody().getOps<graph::QuantizedLinearOp>())
-    if (linear.getScales())
-      return "i8";
-  auto device =
-      region->getParentOfType<ModuleOp>()->getAttrOfType<target::DeviceAttr>(
-          target::DeviceAttr::getModuleAttrName());
-  if (device && device.getKvType() == "f16" &&
-      !region.getBody().getOps<graph::SdpaOp>().empty())
-    return "f16";
-  auto config = region.getLoweringConfig();
-  return config ? config->getArithmetic().str() : "f32";
 }
 
 Numbers toNumbers(const reference::Tensor &tensor) {

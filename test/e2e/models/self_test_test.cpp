@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The self-test that a compiled file holds: every kernel has a case, the device
+// passes, and a variant that does not is passed over.
+
+#include "test/e2e/compiled/EndToEnd.h"
+
+#include <set>
+
+namespace llmc::test {
+namespace {
+
+class SelfTestOf : public testing::TestWithParam<const char *> {};
+
+/// Kernels that entries of |program| dispatch.
+std::set<uint32_t> kernelsOf(const format::Variant &program) {
+  std::set<uint32_t> kernels;
+  for (const format::Entry &entry : program.entries())
+    for (const format::Command &command : entry.commands())
+      if (command.has_dispatch())
+        kernels.insert(command.dispatch().kernel());
+  return kernels;
+}
+
+TEST_P(SelfTestOf, TestsEveryKernelAndPasses) {
+  LLMC_E2E_NEED_DEVICE();
+  TemporaryFolder folder;
+  const std::string file = folder.file("model.llmc");
+  LLMC_E2E_OK(compile(findGolden(GetParam(), folder), file, {"lavapipe"}));
+  auto engine = runtime::Engine::create();
+  ASSERT_TRUE(engine.ok());
+  runtime::ModuleOptions options;
+  options.selfTest = runtime::SelfTestMode::Always;
+  options.fallsBack = false;
+  auto module = runtime::Module::load(**engine, file, options);
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  const format::Variant &variant = (*module)->variant();
+  ASSERT_TRUE(variant.has_self_test());
+  const format::SelfTest &test = variant.self_test();
+  EXPECT_EQ(test.cases_size(), test.program().entries_size());
+  EXPECT_EQ((*module)->selfTestSummary(),
+            "passed " + std::to_string(test.cases_size()) + " cases");
+  EXPECT_EQ(kernelsOf(test.program()), kernelsOf(variant));
+  for (const format::SelfTestCase &one : test.cases())
+    EXPECT_GT(one.expectations_size(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, SelfTestOf,
+    testing::Values("tiny-llama-Q4_0", "tiny-qwen3-Q4_K_M", "tiny-llama-f16",
+                    "tiny-lfm2-Q4_0", "tiny-gemma2-Q4_K_M", "tiny-bert-Q4_0"),
+    [](const auto &info) {
+      std::string name = info.param;
+      for (char &c : name)
+        c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+      return name;
+    });
+
+TEST(SelfTest, AVariantThatFailsIsPassedOver) {
+  LLMC_E2E_NEED_DEVICE();
+  TemporaryFolder folder;
+  const std::string file = folder.file("model.llmc");
+  const std::string cache = folder.file("cache");
+  LLMC_E2E_OK(compile(findGolden("tiny-llama-Q4_0", folder), file,
+                      {"lavapipe", "vulkan-1.1"}));
+  const std::vector<std::string> run = {"run", file, "--raw",       "-p", "a",
+                                        "-n",  "4",  "--cache-dir", cache};
+  const auto with = [&](const std::string &option) {
+    std::vector<std::string> arguments = run;
+    arguments.push_back(option);
+    return runTool(arguments);
+  };
+  const ToolResult right = with("--self-test=always");
+  ASSERT_EQ(right.exitCode, 0) << right.errors;
+  EXPECT_NE(right.errors.find("[lavapipe on"), std::string::npos);
+  for (const char *kind : {"wrong", "unstable"}) {
+    const ToolResult other =
+        with(std::string("--inject-fault=") + kind + ":lavapipe");
+    ASSERT_EQ(other.exitCode, 0) << other.errors;
+    EXPECT_NE(other.errors.find("[vulkan-1.1 on"), std::string::npos)
+        << other.errors;
+  }
+  EXPECT_EQ(with("--inject-fault=slow:lavapipe").exitCode, 2);
+  const ToolResult devices = runTool({"devices", file, "--cache-dir", cache});
+  EXPECT_NE(devices.output.find("lavapipe: made for this device, passed its "
+                                "self-test"),
+            std::string::npos)
+      << devices.output;
+  EXPECT_EQ(runTool({"run", "--help"}).output.find("inject"),
+            std::string::npos);
+}
+
+} // namespace
+} // namespace llmc::test
