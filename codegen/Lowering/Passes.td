@@ -36,4 +36,29 @@ def LowerRegionsPass : Pass<"llmc-lower-regions", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numRegions", "regions", "regions lowered">];
 }
 
+def AddSamplingPass : Pass<"llmc-add-sampling", "::mlir::ModuleOp"> {
+  let summary = "adds the entry `next`, which chooses the next token on the device";
+  let description = [{
+    `next` does what `logits` does for one row, keeps the logits, and chooses a token with two more dispatches. The last of them
+    writes the token where `forward` reads it and the step words of the step that evaluates it, so that steps can be
+    submitted one behind the other without the host in between. Inputs and outputs are described in docs/file-format.md.
+
+    Nothing is added to a module that is no language model, nor where the vocabulary has more shares than a workgroup of
+    the device has invocations.
+
+    - Needs `target.device` on the module.
+
+    ```mlir
+    program.entry @next_r1 "next" rows 1 {
+      … the slices and dispatches of @logits_r1 …
+      program.dispatch @sample_top_32000 groups [8, 1, 1] (…) access […] "sample top 32000"
+      program.dispatch @sample_draw_32000 groups [1, 1, 1] (…) access […] "sample draw 32000"
+    }
+    ```
+  }];
+  let dependentDialects = ["::llmc::program::ProgramDialect", "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::spirv::SPIRVDialect", "::mlir::vector::VectorDialect"];
+}
+
 #endif // LLMC_CODEGEN_LOWERING_PASSES_TD

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Views of region operands and results, and kernels under construction.
+// Views of region operands and results.
 
 #include "codegen/Lowering/RegionLowering.h"
-
-#include "codegen/Lowering/GroupGrid.h"
-
-#include "mlir/Dialect/SPIRV/IR/TargetAndABI.h"
 
 namespace llmc::codegen {
 
@@ -167,49 +163,9 @@ Value RegionContext::workspace(int64_t bytes) {
 //===----------------------------------------------------------------------===//
 
 KernelUnit::KernelUnit(RegionContext &context, ArrayRef<int64_t> workgroup)
-    : context(context), workgroup(workgroup),
-      kernelBuilder(context.getLoc(), context.getLoc().getContext()) {
-  KernelBuilder &b = kernelBuilder;
-  b.setInsertionPointToEnd(
-      context.getEntry().getKernels().getModule().getBody());
-  module = gpu::GPUModuleOp::create(b, "kernel");
-  b.setInsertionPointToStart(module.getBody());
-  function = gpu::GPUFuncOp::create(b, "main", b.getFunctionType({}, {}));
-  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  SmallVector<int32_t> size(workgroup);
-  function->setAttr(mlir::spirv::getEntryPointABIAttrName(),
-                    mlir::spirv::getEntryPointABIAttr(b.getContext(), size));
-  b.setInsertionPointToStart(&function.getBody().front());
-  b.setInsertionPoint(gpu::ReturnOp::create(b));
-}
-
-Value KernelUnit::bind(Value slice, Type element, program::Access access) {
-  for (auto [number, binding] : llvm::enumerate(bindings)) {
-    if (binding.slice != slice || binding.element != element)
-      continue;
-    if (binding.access != access)
-      binding.access = program::Access::ReadWrite;
-    return function.getArgument(number);
-  }
-  bindings.push_back({slice, element, access});
-  unsigned number = function.getNumArguments();
-  (void)function.insertArgument(number, kernelBuilder.bufferType(element), {},
-                                context.getLoc());
-  return function.getArgument(number);
-}
-
-Value KernelUnit::stepWord(StepWord word) {
-  Value &loaded = stepWords[static_cast<int>(word)];
-  if (loaded)
-    return loaded;
-  Value words = bind(context.getEntry().stepSlice(context.getLoc()),
-                     kernelBuilder.getI32Type(), program::Access::Read);
-  OpBuilder::InsertionGuard guard(kernelBuilder);
-  kernelBuilder.setInsertionPointToStart(&function.getBody().front());
-  loaded = kernelBuilder.load(words,
-                              kernelBuilder.index(static_cast<int64_t>(word)));
-  return loaded;
-}
+    : EntryKernel(context.getEntry(), context.getDevice(), context.getLoc(),
+                  workgroup),
+      context(context) {}
 
 FailureOr<Value> KernelUnit::bindVector(Value inBody, Type element) {
   auto dequantize = inBody.getDefiningOp<graph::DequantizeOp>();
@@ -225,7 +181,7 @@ FailureOr<Value> KernelUnit::bindVector(Value inBody, Type element) {
 Value KernelUnit::numRows(RankedTensorType type) {
   if (type.getRank() > 0 && type.isDynamicDim(0))
     return rowsInStep();
-  return kernelBuilder.index(context.rowsOf(type));
+  return builder().index(context.rowsOf(type));
 }
 
 void KernelUnit::finish(StringRef label, ArrayRef<int64_t> groups,
@@ -237,22 +193,7 @@ void KernelUnit::finish(StringRef label, ArrayRef<int64_t> groups,
         config.getTile(), config.getSplits(), config.getAccumulators(),
         *registers, config.getArithmetic(), config.getReduction(),
         config.getDecode());
-  ArrayRef<int64_t> most = context.getDevice().getMaxWorkgroupCount();
-  GroupGrid wanted = {groups[0], groups[1], groups[2]};
-  GroupGrid grid = foldGrid(wanted, {most[0], most[1], most[2]});
-  if (grid != wanted)
-    foldKernel(function, wanted, grid);
-  SmallVector<Value> slices;
-  SmallVector<program::Access> access;
-  for (const Binding &binding : bindings) {
-    slices.push_back(binding.slice);
-    access.push_back(binding.access);
-  }
-  EntryBuilder &entry = context.getEntry();
-  StringAttr kernel = entry.getKernels().intern(
-      module, label, workgroup, static_cast<int64_t>(bindings.size()),
-      kernelBuilder.workgroupBytes(), config);
-  entry.dispatch(context.getLoc(), kernel, grid, slices, access, label);
+  EntryKernel::finish(label, groups, config);
 }
 
 RegionLowering findRegionLowering(StringRef kind) {

@@ -7,8 +7,7 @@
 #ifndef LLMC_CODEGEN_LOWERING_REGIONLOWERING_H
 #define LLMC_CODEGEN_LOWERING_REGIONLOWERING_H
 
-#include "codegen/Lowering/KernelBuilder.h"
-#include "codegen/Lowering/ProgramBuilder.h"
+#include "codegen/Lowering/EntryKernel.h"
 #include "codegen/Lowering/WeightParts.h"
 #include "codegen/Lowering/WeightType.h"
 #include "dialects/Graph/Graph.h"
@@ -39,9 +38,6 @@ struct WeightView {
   SmallVector<Value> planes;
   Value plane(PlaneKind kind) const { return planes[layout.planeIndex(kind)]; }
 };
-
-/// Words of the step buffer.
-enum class StepWord { Position = 0, Rows = 1, FirstRow = 2 };
 
 class KernelUnit;
 
@@ -119,23 +115,14 @@ FailureOr<View> viewThrough(Operation *op, const View &producer);
 /// Elements between rows of `columns` elements.
 inline int64_t paddedRow(int64_t columns) { return (columns + 3) / 4 * 4; }
 
-/// One kernel of a region while it is built, and the dispatch of it.
-class KernelUnit {
+/// A kernel of a region.
+class KernelUnit : public EntryKernel {
 public:
   /// `workgroup` has three sizes.
   KernelUnit(RegionContext &context, ArrayRef<int64_t> workgroup);
-  KernelUnit(const KernelUnit &) = delete;
-  KernelUnit &operator=(const KernelUnit &) = delete;
 
-  /// Inserts at the end of the kernel's body, or where the caller left it.
-  KernelBuilder &builder() { return kernelBuilder; }
   RegionContext &getContext() { return context; }
 
-  /// The kernel's argument for `slice` as memref<? x element>; one per slice
-  /// and element type. `access` is merged.
-  Value bind(Value slice, Type element, program::Access access);
-  /// A word of the step buffer as i32, loaded once at the kernel's start.
-  Value stepWord(StepWord word);
   /// The kernel's argument for a dequantized 1-D weight of the body (a gain, a
   /// bias), whose numbers are f32 and padded to four; an error when it is none.
   FailureOr<Value> bindVector(Value inBody, Type element);
@@ -144,27 +131,13 @@ public:
   /// Rows of this step as an index: at most the entry's rows.
   Value rowsInStep() { return builder().toIndex(stepWord(StepWord::Rows)); }
 
-  /// Ends the kernel and emits its dispatch, in a grid that the device launches
-  /// (GroupGrid.h). `label` says what it computes and names the kernel.
-  /// `registers` is its estimate, if that differs from the one of the region's
-  /// config.
+  /// Ends the kernel and emits its dispatch. `registers` is its estimate, if
+  /// that differs from the one of the region's config.
   void finish(StringRef label, ArrayRef<int64_t> groups,
               std::optional<int64_t> registers = std::nullopt);
 
 private:
-  struct Binding {
-    Value slice;
-    Type element;
-    program::Access access;
-  };
-
   RegionContext &context;
-  SmallVector<int64_t> workgroup;
-  gpu::GPUModuleOp module;
-  gpu::GPUFuncOp function;
-  KernelBuilder kernelBuilder;
-  SmallVector<Binding> bindings;
-  DenseMap<int, Value> stepWords;
 };
 
 /// Emits the kernels and dispatches of a region whose config has the kind;

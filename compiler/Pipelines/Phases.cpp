@@ -50,6 +50,7 @@ static void addStrategyPasses(OpPassManager &manager) {
 
 static void addLoweringPasses(OpPassManager &manager) {
   manager.addPass(codegen::createLowerRegionsPass());
+  manager.addPass(codegen::createAddSamplingPass());
 }
 
 static void addSpirvPasses(OpPassManager &manager) {

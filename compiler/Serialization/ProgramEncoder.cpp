@@ -422,6 +422,15 @@ llvm::Error ProgramEncoder::addPort(program::SliceOp slice, uint64_t rows,
   return llvm::Error::success();
 }
 
+/// An input that is only written is no port: it is another entry's.
+static bool isRead(program::SliceOp slice) {
+  return llvm::any_of(slice->getUses(), [](mlir::OpOperand &use) {
+    auto dispatch = cast<program::DispatchOp>(use.getOwner());
+    return dispatch.getAccess()[use.getOperandNumber()] &
+           static_cast<int32_t>(program::Access::Read);
+  });
+}
+
 llvm::Error ProgramEncoder::addEntry(program::EntryOp op) {
   format::Entry &entry = *variant.add_entries();
   entry.set_function(op.getFunction().str());
@@ -437,8 +446,9 @@ llvm::Error ProgramEncoder::addEntry(program::EntryOp op) {
       entry.add_commands()->mutable_barrier();
     } else if (auto slice = dyn_cast<program::SliceOp>(child)) {
       bool isInput = slice.getStorage() == Storage::Input;
-      if ((!isInput && slice.getStorage() != Storage::Output) ||
-          !ports.insert(*slice.getSymbol()).second)
+      bool isPort =
+          isInput ? isRead(slice) : slice.getStorage() == Storage::Output;
+      if (!isPort || !ports.insert(*slice.getSymbol()).second)
         continue;
       format::Port *port = isInput ? entry.add_inputs() : entry.add_outputs();
       if (llvm::Error error = addPort(slice, op.getRows(), *port))

@@ -136,6 +136,13 @@ int64_t SliceOp::getRowBytes() {
 // DispatchOp
 //===----------------------------------------------------------------------===//
 
+static bool hasDispatchBehind(DispatchOp dispatch) {
+  for (Operation *op = dispatch->getNextNode(); op; op = op->getNextNode())
+    if (isa<DispatchOp>(op))
+      return true;
+  return false;
+}
+
 LogicalResult DispatchOp::verify() {
   if (getAccess().size() != getBindings().size())
     return emitOpError(
@@ -149,13 +156,17 @@ LogicalResult DispatchOp::verify() {
                          "(both), found ")
              << access;
     auto slice = binding.getDefiningOp<SliceOp>();
-    bool isConstant = slice && (slice.getStorage() == Storage::Weight ||
-                                slice.getStorage() == Storage::Input ||
-                                slice.getStorage() == Storage::Step);
-    if (isConstant && access != static_cast<int32_t>(Access::Read))
+    if (!slice || access == static_cast<int32_t>(Access::Read))
+      continue;
+    if (slice.getStorage() == Storage::Weight)
       return emitOpError("dispatch_c5: binding ")
+             << index << " of storage weight is only read";
+    bool isGiven = slice.getStorage() == Storage::Input ||
+                   slice.getStorage() == Storage::Step;
+    if (isGiven && hasDispatchBehind(*this))
+      return emitOpError("dispatch_c6: binding ")
              << index << " of storage " << stringifyStorage(slice.getStorage())
-             << " is only read";
+             << " is written by an entry's last dispatch only";
   }
   if (!isThreeSizes(getGroups()))
     return emitOpError(

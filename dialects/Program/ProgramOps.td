@@ -27,7 +27,7 @@ def Program_StorageEnum : I32EnumAttr<"Storage", "which buffer a slice lies in",
     I32EnumAttrCase<"Kept", 1, "kept">,       // lives between entries of a step (hidden states from forward to logits)
     I32EnumAttrCase<"State", 2, "state">,     // lives from step to step (KV cache)
     I32EnumAttrCase<"Weight", 3, "weight">,   // one plane of a packed weight
-    I32EnumAttrCase<"Input", 4, "input">,     // written by the host before a step
+    I32EnumAttrCase<"Input", 4, "input">,     // written by the host before a step, or by the step before it
     I32EnumAttrCase<"Output", 5, "output">,   // read by the host after a step
     I32EnumAttrCase<"Step", 6, "step">]> {    // the step buffer: position, rows, first row
   let cppNamespace = "::llmc::program";
@@ -148,7 +148,9 @@ def Program_DispatchOp : Program_Op<"dispatch", [HasParent<"EntryOp">, DeclareOp
     - (dispatch_c2) `access` has one of 1, 2, 3 for each binding.
     - (dispatch_c3) `groups` is three counts of at least 1.
     - (dispatch_c4) `kernel` names a `program.kernel`.
-    - (dispatch_c5) weights, inputs and the step words are only read.
+    - (dispatch_c5) weights are only read.
+    - (dispatch_c6) inputs and the step words, which no barrier is planned for, are written by the last dispatch of an entry
+      only: for the next step.
 
     ```mlir
     program.kernel @negate "y = -x" workgroup [64, 1, 1] bindings 2 workgroup_memory 0
