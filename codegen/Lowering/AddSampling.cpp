@@ -61,7 +61,7 @@ SamplingSlices addSlices(EntryBuilder &entry, Location loc) {
   Builder builder(loc.getContext());
   auto slice = [&](Storage storage, StringRef name, int64_t count, Type type) {
     return entry.slice(loc, storage, name, count * 4,
-                       RankedTensorType::get({count}, type));
+                       RankedTensorType::get({1, count}, type));
   };
   Type integer = builder.getI32Type(), number = builder.getF32Type();
   SamplingSlices slices;

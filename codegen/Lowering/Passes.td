@@ -56,7 +56,7 @@ def AddSamplingPass : Pass<"llmc-add-sampling", "::mlir::ModuleOp"> {
     }
     ```
   }];
-  let dependentDialects = ["::llmc::program::ProgramDialect", "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+  let dependentDialects = ["::llmc::graph::GraphDialect", "::llmc::program::ProgramDialect", "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
     "::mlir::spirv::SPIRVDialect", "::mlir::vector::VectorDialect"];
 }

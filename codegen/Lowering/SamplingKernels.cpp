@@ -23,8 +23,8 @@ constexpr int64_t kMostLanes = 256;
 /// Of two equal values the lower rank is better. A token's rank is its id and
 /// this, so that there is room below for kBrokenRank.
 constexpr int64_t kFirstRank = 2;
-/// Of a logit that is NaN or infinite; with the largest value, so that it is
-/// what is chosen.
+/// Of a logit that is NaN or infinite, and then has the largest value, so that
+/// it is what is chosen.
 constexpr int64_t kBrokenRank = 1;
 /// Behind every token.
 constexpr int64_t kNoRank = std::numeric_limits<int32_t>::max();
@@ -130,13 +130,19 @@ public:
   void emit(Value values, Value ranks);
 
 private:
-  /// Bit i: token first + i is among the recent ones.
-  Value recentBits(Value firstId);
-  SmallVector<Candidate> loadLogits();
-  Candidate bestAfter(ArrayRef<Candidate> all, Candidate last);
+  /// Bit i: token firstId + i is among the recent ones.
+  Value recentBits();
+  void loadLogits();
+  Candidate candidate(int64_t number);
+  Candidate bestAfter(Candidate last);
+
+  /// The invocation's first token, and its logits. Ranks follow from both and
+  /// take no registers.
+  Value firstId;
+  SmallVector<Value> logits;
 };
 
-Value TopKernel::recentBits(Value firstId) {
+Value TopKernel::recentBits() {
   Value recent = kernel.bind(slices.recent, b.getI32Type(), Access::Read);
   return b
       .forLoop(b.index(0), b.toIndex(word(SamplingWord::Window)), b.index(1),
@@ -150,21 +156,20 @@ Value TopKernel::recentBits(Value firstId) {
       .front();
 }
 
-SmallVector<Candidate> TopKernel::loadLogits() {
-  Value logits = kernel.bind(slices.logits, b.f32x4(), Access::Read);
+/// What is behind the vocabulary's end has the least value.
+void TopKernel::loadLogits() {
+  Value row = kernel.bind(slices.logits, b.f32x4(), Access::Read);
   Value number = b.add(b.mul(b.groupId(), lanes), lane);
   Value firstQuad = b.mul(number, kLogitsPerLane / 4);
-  Value firstId = b.toI32(b.mul(number, kLogitsPerLane));
-  Value recent = recentBits(firstId);
+  firstId = b.toI32(b.mul(number, kLogitsPerLane));
+  Value recent = recentBits();
   Value penalty = floatWord(SamplingWord::Penalty);
   int64_t numQuads = llvm::divideCeil(slices.vocabularySize, 4);
   constexpr int64_t kExponent = 0x7f800000;
-  SmallVector<Candidate> all;
   for (int64_t i = 0; i < kLogitsPerLane; ++i) {
     Value quad = b.min(b.add(firstQuad, i / 4), b.index(numQuads - 1));
-    Value logit = b.extract(b.load(logits, quad), i % 4);
-    Value id = b.add(firstId, i);
-    Value isInside = b.less(id, b.i32(slices.vocabularySize));
+    Value logit = b.extract(b.load(row, quad), i % 4);
+    Value isInside = b.less(b.add(firstId, i), b.i32(slices.vocabularySize));
     Value isBroken =
         b.equal(b.bitAnd(b.bitcastToI32(logit), kExponent), b.i32(kExponent));
     Value isRecent = b.less(b.i32(0), b.bitAnd(b.shiftRight(recent, i), 1));
@@ -172,16 +177,20 @@ SmallVector<Candidate> TopKernel::loadLogits() {
                                b.mul(logit, penalty));
     Value value = b.select(isBroken, b.f32(kLargest),
                            b.select(isRecent, penalized, logit));
-    Value rank = b.select(isBroken, b.i32(kBrokenRank), b.add(id, kFirstRank));
-    all.push_back({b.select(isInside, value, b.f32(-kLargest)),
-                   b.select(isInside, rank, b.i32(kNoRank))});
+    logits.push_back(b.select(isInside, value, b.f32(-kLargest)));
   }
-  return all;
 }
 
-Candidate TopKernel::bestAfter(ArrayRef<Candidate> all, Candidate last) {
+Candidate TopKernel::candidate(int64_t number) {
+  Value isBroken = b.equal(logits[number], b.f32(kLargest));
+  return {logits[number], b.select(isBroken, b.i32(kBrokenRank),
+                                   b.add(firstId, number + kFirstRank))};
+}
+
+Candidate TopKernel::bestAfter(Candidate last) {
   Candidate best = none();
-  for (Candidate one : all) {
+  for (int64_t i = 0; i < kLogitsPerLane; ++i) {
+    Candidate one = candidate(i);
     Value isNext = b.logicalAnd(isBetter(last, one), isBetter(one, best));
     best = {b.select(isNext, one.value, best.value),
             b.select(isNext, one.rank, best.rank)};
@@ -192,13 +201,12 @@ Candidate TopKernel::bestAfter(ArrayRef<Candidate> all, Candidate last) {
 void TopKernel::emit(Value values, Value ranks) {
   Value outValues = kernel.bind(values, b.getF32Type(), Access::Write);
   Value outRanks = kernel.bind(ranks, b.getI32Type(), Access::Write);
-  SmallVector<Candidate> all = loadLogits();
+  loadLogits();
   Value first = b.mul(b.groupId(), kSamplingRing);
   b.forLoop(b.index(0), b.toIndex(word(SamplingWord::Candidates)), b.index(1),
             {b.f32(kLargest), b.i32(0)},
             [&](Value round, ValueRange last) -> SmallVector<Value> {
-              Candidate best =
-                  bestOfWorkgroup(bestAfter(all, {last[0], last[1]}));
+              Candidate best = bestOfWorkgroup(bestAfter({last[0], last[1]}));
               b.ifThen(b.equal(lane, b.index(0)), [&] {
                 Value place = b.add(first, round);
                 b.store(best.value, outValues, place);
@@ -208,7 +216,7 @@ void TopKernel::emit(Value values, Value ranks) {
             });
   kernel.finish("sample top " + std::to_string(slices.vocabularySize),
                 {numGroups(slices.vocabularySize, lanes), 1, 1},
-                configOf(/*registers=*/72));
+                configOf(/*registers=*/52));
 }
 
 /// Draws among the candidates of all groups.
@@ -338,7 +346,7 @@ void DrawKernel::emit(Value values, Value ranks, int64_t groups) {
   b.barrier();
   b.ifThen(b.equal(lane, b.index(0)), [&] { draw(position); });
   kernel.finish("sample draw " + std::to_string(slices.vocabularySize),
-                {1, 1, 1}, configOf(/*registers=*/32));
+                {1, 1, 1}, configOf(/*registers=*/24));
 }
 
 } // namespace

@@ -61,6 +61,9 @@ public:
 private:
   Status prefill(const std::vector<int32_t> &prompt);
   Status decodeOneByOne();
+  ChoiceOptions choiceOptions(const std::vector<int32_t> &prompt) const;
+  Status generateOnDevice(const std::vector<int32_t> &prompt,
+                          const ChoiceOptions &choice);
   Status decodeWithDrafts(const std::vector<int32_t> &prompt);
   Status decodeStep(std::vector<int32_t> &text);
   StatusOr<bool> choose(const float *row, int32_t &token);
@@ -141,6 +144,46 @@ Status Generation::decodeOneByOne() {
   return okStatus();
 }
 
+ChoiceOptions
+Generation::choiceOptions(const std::vector<int32_t> &prompt) const {
+  ChoiceOptions choice;
+  choice.temperature = options.sampler.temperature;
+  choice.topK = static_cast<uint32_t>(options.sampler.topK);
+  choice.topP = options.sampler.topP;
+  choice.repetitionPenalty = options.sampler.repetitionPenalty;
+  choice.repetitionWindow =
+      static_cast<uint32_t>(options.sampler.repetitionWindow);
+  choice.recent = prompt;
+  choice.draw = [random = text::Random(options.sampler.seed)]() mutable {
+    return static_cast<float>(random.nextUniform());
+  };
+  return choice;
+}
+
+/// The device chooses and evaluates; the host follows with the text.
+Status Generation::generateOnDevice(const std::vector<int32_t> &prompt,
+                                    const ChoiceOptions &choice) {
+  bool isFirst = true;
+  auto take = [&](int32_t token) -> StatusOr<bool> {
+    if (isFirst)
+      result.prefillSeconds = secondsSince(start);
+    else
+      ++result.numSteps;
+    isFirst = false;
+    if (tokenizer && !options.ignoresStopTokens && tokenizer->isStop(token)) {
+      result.reason = StopReason::StopToken;
+      hasEnded = true;
+    } else {
+      LLMC_RETURN_IF_ERROR(tell(token));
+    }
+    return !hasEnded;
+  };
+  LLMC_RETURN_IF_ERROR(model.generate(prompt, choice, options.maxTokens, take));
+  if (!hasEnded)
+    result.reason = StopReason::ContextFull;
+  return okStatus();
+}
+
 /// The last token and a draft of what follows it, in one step: as long as the
 /// draft is what the model says, each row gives a token.
 Status Generation::decodeStep(std::vector<int32_t> &text) {
@@ -193,9 +236,15 @@ Status Generation::decodeWithDrafts(const std::vector<int32_t> &prompt) {
 }
 
 StatusOr<GenerateResult> Generation::run(const std::vector<int32_t> &prompt) {
-  LLMC_RETURN_IF_ERROR(prefill(prompt));
-  LLMC_RETURN_IF_ERROR(options.draftLength ? decodeWithDrafts(prompt)
-                                           : decodeOneByOne());
+  const ChoiceOptions choice = choiceOptions(prompt);
+  LLMC_ASSIGN_OR_RETURN(const bool canChoose, model.canChoose(choice));
+  if (canChoose && !options.draftLength && options.maxTokens != 0) {
+    LLMC_RETURN_IF_ERROR(generateOnDevice(prompt, choice));
+  } else {
+    LLMC_RETURN_IF_ERROR(prefill(prompt));
+    LLMC_RETURN_IF_ERROR(options.draftLength ? decodeWithDrafts(prompt)
+                                             : decodeOneByOne());
+  }
   teller.finish();
   if (!result.ids.empty())
     result.decodeSeconds = secondsSince(start) - result.firstTokenSeconds;

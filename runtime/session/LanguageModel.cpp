@@ -18,6 +18,9 @@ namespace {
 constexpr const char *kForward = "forward";
 constexpr const char *kLogits = "logits";
 constexpr const char *kTokens = "tokens";
+// The device works on one step while the host looks at the token of the one
+// before and submits the one behind.
+constexpr uint32_t kMostInFlight = 3;
 
 } // namespace
 
@@ -142,6 +145,63 @@ Status LanguageModel::runDraft(const int32_t *tokens, uint32_t rows,
   LLMC_RETURN_IF_ERROR(session->submit({forward.entry, logits.entry}));
   numEvaluated += rows;
   return deliver(logits, rows, sink);
+}
+
+/// A model that can't go back has one token in flight: a step behind a token
+/// that ends the text could not be taken back.
+StatusOr<bool> LanguageModel::canChoose(const ChoiceOptions &options) {
+  LLMC_ASSIGN_OR_RETURN(std::unique_lock<std::mutex> lock, session->acquire());
+  if (!knowsChoice && forwardBuckets.front().rows == 1) {
+    const uint32_t forward = forwardBuckets.front().entry;
+    LLMC_ASSIGN_OR_RETURN(
+        choice, TokenChoice::create(*session, forward,
+                                    cannotGoBack ? 1 : kMostInFlight));
+  }
+  knowsChoice = true;
+  return choice && choice->has(options);
+}
+
+Status LanguageModel::generate(const std::vector<int32_t> &tokens,
+                               const ChoiceOptions &options,
+                               uint64_t mostTokens, const TokenSink &sink) {
+  LLMC_RETURN_IF_ERROR(evaluate(tokens.data(), tokens.size(),
+                                /*wantsAll=*/false, LogitsSink()));
+  LLMC_ASSIGN_OR_RETURN(std::unique_lock<std::mutex> lock, session->acquire());
+  if (!choice)
+    return Status(StatusCode::Unsupported,
+                  "the device was not asked whether it can choose tokens");
+  if (mostTokens == 0)
+    return okStatus();
+  LLMC_RETURN_IF_ERROR(choice->begin(options));
+  LLMC_ASSIGN_OR_RETURN(const int32_t first,
+                        choice->chooseFirst(numEvaluated - 1, lastRows - 1));
+  LLMC_ASSIGN_OR_RETURN(const bool goesOn, sink(first));
+  if (!goesOn)
+    return okStatus();
+  const Status status = goOn(mostTokens - 1, sink);
+  // Steps behind the last one that counts; their rows are overwritten.
+  LLMC_RETURN_IF_ERROR(choice->drain());
+  return status;
+}
+
+Status LanguageModel::goOn(uint64_t mostTokens, const TokenSink &sink) {
+  uint64_t numSubmitted = 0;
+  while (true) {
+    while (!choice->isFull() && numSubmitted < mostTokens &&
+           numEvaluated + choice->inFlight() < maxContext) {
+      if (isCancelled.exchange(false))
+        return Status(StatusCode::Cancelled, "the generation was cancelled");
+      LLMC_RETURN_IF_ERROR(choice->submit(numEvaluated + choice->inFlight()));
+      ++numSubmitted;
+    }
+    if (choice->inFlight() == 0)
+      return okStatus();
+    LLMC_ASSIGN_OR_RETURN(const int32_t token, choice->wait(numEvaluated));
+    ++numEvaluated;
+    LLMC_ASSIGN_OR_RETURN(const bool goesOn, sink(token));
+    if (!goesOn)
+      return okStatus();
+  }
 }
 
 Status LanguageModel::truncate(uint32_t numTokens) {
@@ -271,6 +331,7 @@ Status LanguageModel::runStep(const int32_t *tokens, uint32_t rows,
   LLMC_RETURN_IF_ERROR(prepareForward(tokens, rows, forward));
   LLMC_RETURN_IF_ERROR(session->submit({forward.entry}));
   numEvaluated += rows;
+  lastRows = rows;
   return okStatus();
 }
 

@@ -7,6 +7,7 @@
 
 #include "runtime/session/Session.h"
 #include "runtime/session/StateFile.h"
+#include "runtime/session/TokenChoice.h"
 
 #include <atomic>
 #include <functional>
@@ -19,6 +20,9 @@ namespace llmc::runtime {
 /// Takes one row of logits (vocabularySize floats), in the order of the tokens;
 /// a failure ends the evaluation.
 using LogitsSink = std::function<Status(const float *logits)>;
+
+/// Takes a token; false ends the generation.
+using TokenSink = std::function<StatusOr<bool>(int32_t token)>;
 
 /// Used by one thread at a time, another gets Busy; `cancel` may come from any
 /// thread. After a failure the position is what it was before the call, and
@@ -59,6 +63,16 @@ public:
   /// InvalidArgument: more than draftRows(); other errors as for prefill.
   Status decodeDraft(const int32_t *tokens, size_t count,
                      const LogitsSink &sink);
+
+  /// Whether the device can choose tokens by these options.
+  StatusOr<bool> canChoose(const ChoiceOptions &options);
+  /// Evaluates `tokens`, at least one, and goes on with at most `mostTokens`
+  /// that the device chooses, while `sink` takes them and the context has room.
+  /// Of the tokens that `sink` was given all but the last are evaluated. Needs
+  /// canChoose; errors as for prefill.
+  Status generate(const std::vector<int32_t> &tokens,
+                  const ChoiceOptions &options, uint64_t mostTokens,
+                  const TokenSink &sink);
 
   /// Forgets everything.
   Status reset() { return truncate(0); }
@@ -110,17 +124,21 @@ private:
   /// The smallest of more than one row; null where logits have no such step.
   const Bucket *draftBucket() const;
   Status runDraft(const int32_t *tokens, uint32_t rows, const LogitsSink &sink);
+  Status goOn(uint64_t mostTokens, const TokenSink &sink);
   Status deliver(const Bucket &bucket, uint32_t rows, const LogitsSink &sink);
   static const Bucket &smallestFor(uint32_t rows,
                                    const std::vector<Bucket> &buckets);
 
   std::unique_ptr<Session> session;
-  std::vector<Bucket> forwardBuckets; // rows ascending
-  std::vector<Bucket> logitsBuckets;  // rows ascending
+  std::unique_ptr<TokenChoice> choice; // once it was asked for, if there is one
+  std::vector<Bucket> forwardBuckets;  // rows ascending
+  std::vector<Bucket> logitsBuckets;   // rows ascending
   uint32_t numLogits = 0;
   uint32_t maxContext = 0;
   uint32_t numEvaluated = 0;
+  uint32_t lastRows = 0; // of the step that ran last
   bool cannotGoBack = false;
+  bool knowsChoice = false;
   std::atomic<bool> isCancelled{false};
 };
 

@@ -127,6 +127,8 @@ struct Session::State {
       const std::function<Status(const vulkan::Buffer &, size_t)> &visit) const;
   Status createBuffers();
   Status zeroBuffers();
+  vulkan::DescriptorSetSource
+  descriptorsOf(const format::Dispatch &dispatch) const;
   Status createSets();
   Status createTimestamps();
   Status record();
@@ -175,19 +177,22 @@ Status Session::State::zeroBuffers() {
   return commands->finish(options.stepTimeout);
 }
 
+vulkan::DescriptorSetSource
+Session::State::descriptorsOf(const format::Dispatch &dispatch) const {
+  vulkan::DescriptorSetSource source;
+  source.layout = &module->pipelines()[dispatch.kernel()].layout();
+  for (const format::Slice &slice : dispatch.bindings())
+    source.buffers.push_back(
+        {buffer(slice.buffer()).handle(), slice.offset(), slice.range()});
+  return source;
+}
+
 Status Session::State::createSets() {
   std::vector<vulkan::DescriptorSetSource> sources;
   for (const format::Entry &entry : variant().entries())
     for (const format::Command &command : entry.commands()) {
-      if (!command.has_dispatch())
-        continue;
-      vulkan::DescriptorSetSource source;
-      source.layout =
-          &module->pipelines()[command.dispatch().kernel()].layout();
-      for (const format::Slice &slice : command.dispatch().bindings())
-        source.buffers.push_back(
-            {buffer(slice.buffer()).handle(), slice.offset(), slice.range()});
-      sources.push_back(std::move(source));
+      if (command.has_dispatch())
+        sources.push_back(descriptorsOf(command.dispatch()));
     }
   LLMC_ASSIGN_OR_RETURN(
       sets, vulkan::DescriptorSets::create(module->device(), sources));
@@ -386,6 +391,43 @@ Status Session::writeInput(uint32_t entry, uint32_t port, const void *data,
     std::memset(target + rowSize, 0, info.row_bytes() - rowSize);
   }
   return okStatus();
+}
+
+void Session::writeElement(uint32_t entry, uint32_t port, uint64_t column,
+                           int32_t bits) {
+  const format::Slice &slice =
+      state->entry(entry).inputs(static_cast<int>(port)).slice();
+  std::memcpy(state->buffers[slice.buffer()]->mapped() + slice.offset() +
+                  column * kElementBytes,
+              &bits, kElementBytes);
+}
+
+int32_t Session::readElement(uint32_t entry, uint32_t port,
+                             uint64_t column) const {
+  const format::Slice &slice =
+      state->entry(entry).outputs(static_cast<int>(port)).slice();
+  int32_t bits = 0;
+  std::memcpy(&bits,
+              state->buffers[slice.buffer()]->mapped() + slice.offset() +
+                  column * kElementBytes,
+              kElementBytes);
+  return bits;
+}
+
+vulkan::DescriptorSetSource
+Session::descriptorsOf(const format::Dispatch &dispatch) const {
+  return state->descriptorsOf(dispatch);
+}
+
+std::chrono::milliseconds Session::stepTimeout() const {
+  return state->options.stepTimeout;
+}
+
+Status Session::failure() const { return state->failure; }
+
+Status Session::fail(Status status) {
+  state->failure = std::move(status);
+  return state->failure;
 }
 
 Status Session::submit(std::initializer_list<uint32_t> entries) {

@@ -99,6 +99,12 @@ public:
   /// the port has.
   Status writeInput(uint32_t entry, uint32_t port, const void *data,
                     uint64_t rows);
+  /// Writes one 32-bit element of a port's first row. `column` is below its
+  /// row_elements.
+  void writeElement(uint32_t entry, uint32_t port, uint64_t column,
+                    int32_t bits);
+  /// Reads one such element of an output, as the device left it.
+  int32_t readElement(uint32_t entry, uint32_t port, uint64_t column) const;
   /// Runs the entries in order and waits until all are done: in one submission,
   /// or in several that should each end within the variant's
   /// max_submit_milliseconds. After a timeout, a lost device or a failure
@@ -130,6 +136,16 @@ public:
   Status runFunction(const std::string &function, const StepWords &words,
                      const std::vector<NamedInput> &inputs,
                      const std::vector<NamedOutput> &outputs);
+
+  // For chains of steps (StepChain.h).
+  /// What a dispatch binds.
+  vulkan::DescriptorSetSource
+  descriptorsOf(const format::Dispatch &dispatch) const;
+  std::chrono::milliseconds stepTimeout() const;
+  /// Why the session only fails, or ok.
+  Status failure() const;
+  /// From now on the session only fails, with `status`, which is returned.
+  Status fail(Status status);
 
 private:
   struct State;

@@ -115,10 +115,10 @@ void Sampler::keepLikeliest() {
   auto isLikelier = [](const Candidate &a, const Candidate &b) {
     return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
   };
-  size_t kept = candidates.size();
-  if (options.topK > 0)
-    kept = std::min(kept, static_cast<size_t>(options.topK));
-  if (kept < candidates.size()) {
+  if (options.topK > 0) {
+    const size_t kept =
+        std::min(candidates.size(), static_cast<size_t>(options.topK));
+    // In order even if all are kept: what the device draws depends on it.
     std::partial_sort(candidates.begin(), candidates.begin() + kept,
                       candidates.end(), isLikelier);
     candidates.resize(kept);

@@ -157,3 +157,13 @@ program.entry @e "forward" rows 1 {
 
 // expected-error@+1 {{expects parent op 'program.entry'}}
 %0 = program.slice arena bytes 16
+
+// -----
+
+program.kernel @k "" workgroup [64, 1, 1] bindings 1 workgroup_memory 0
+program.entry @e "forward" rows 1 {
+  %0 = program.slice step bytes 64
+  // expected-error@+1 {{dispatch_c6: binding 0 of storage step is written by an entry's last dispatch only}}
+  program.dispatch @k groups [1, 1, 1](%0) access [2]
+  program.dispatch @k groups [1, 1, 1](%0) access [1]
+}

@@ -61,6 +61,7 @@ bool ProgramRunner::compileText(const std::string &text,
   mlir::PassManager passes(&context);
   passes.addPass(codegen::createSelectLoweringConfigsPass());
   passes.addPass(codegen::createLowerRegionsPass());
+  passes.addPass(codegen::createAddSamplingPass());
   passes.addPass(codegen::createConvertKernelsToSpirvPass());
   return mlir::succeeded(passes.run(*module));
 }
@@ -80,7 +81,7 @@ bool ProgramRunner::createKernels() {
 /// Buffers with names are shared by all entries; others belong to their slice.
 std::string ProgramRunner::bufferKey(program::SliceOp slice) {
   if (slice.getStorage() == program::Storage::Step)
-    return "step";
+    return "step 0";
   if (slice.getSymbol())
     return slice.getSymbol()->str() + " " + std::to_string(slice.getPlane());
   return "arena " + std::to_string(buffers.size());
@@ -130,7 +131,7 @@ void ProgramRunner::spoil(const std::string &name) {
 void ProgramRunner::run(const std::string &entry, int position, int rows,
                         int firstRow) {
   int32_t words[16] = {position, rows, firstRow};
-  auto step = buffers.find("step");
+  auto step = buffers.find("step 0");
   if (step != buffers.end())
     std::memcpy(step->second.data, words, sizeof(words));
   device.run(entries.at(entry).dispatches);

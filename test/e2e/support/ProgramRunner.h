@@ -41,8 +41,8 @@ public:
   ProgramRunner(const ProgramRunner &) = delete;
   ProgramRunner &operator=(const ProgramRunner &) = delete;
 
-  /// Writes a buffer: an input, output or kept value by its name, a state by
-  /// its symbol, plane `plane` of a weight.
+  /// Writes a buffer: an input, output or kept value by its name, the step
+  /// words as "step", a state by its symbol, plane `plane` of a weight.
   template <typename T>
   void write(const std::string &name, const std::vector<T> &values,
              int plane = 0) {

@@ -1,0 +1,45 @@
+// RUN: llmc-opt %s --llmc-add-sampling | FileCheck %s
+// RUN: llmc-opt %s --llmc-add-sampling | llmc-opt | FileCheck %s
+// RUN: sed 's/max_invocations = 256/max_invocations = 8/' %s | llmc-opt --llmc-add-sampling | FileCheck %s --check-prefix=SMALL
+// RUN: sed 's/"forward"/"encode"/' %s | llmc-opt --llmc-add-sampling | FileCheck %s --check-prefix=SMALL
+
+// A vocabulary of 5000 is two workgroups' of 256 invocations with 16 logits each; of 8 invocations it would be 40
+// workgroups', more than one of 8 looks at. Without a function forward there is no next step.
+// SMALL-NOT: "next"
+
+#device = #target.device<name = "test", family = generic, subgroup_size = 16, max_invocations = 256,
+  max_workgroup_size = [256, 256, 64], max_workgroup_count = [65535, 65535, 65535], workgroup_memory_bytes = 16384,
+  workgroup_memory_on_chip = true, registers_full_occupancy = 64, registers_max = 128, compute_units = 4,
+  buffer_alignment = 16, max_buffer_range = 134217728, max_allocation = 134217728, max_push_constant_bytes = 128,
+  spirv_minor = 3, vulkan_minor = 1, max_unroll = 32, row_buckets = [1, 8], kv_type = "f32", features = [], quirks = []>
+module attributes {target.device = #device} {
+  program.kernel @embed "" workgroup [64, 1, 1] bindings 2 workgroup_memory 0
+  program.kernel @head "" workgroup [64, 1, 1] bindings 2 workgroup_memory 0
+  program.entry @forward_r1 "forward" rows 1 {
+    %0 = program.slice input "tokens" bytes 4 value tensor<?xi32>
+    %1 = program.slice kept "hidden" bytes 256 value tensor<?x64xf32>
+    program.dispatch @embed groups [1, 1, 1](%0, %1) access [1, 2]
+  }
+  program.entry @logits_r1 "logits" rows 1 {
+    %0 = program.slice kept "hidden" bytes 256 value tensor<?x64xf32>
+    %1 = program.slice output "logits" bytes 20000 value tensor<?x5000xf32>
+    program.dispatch @head groups [1, 1, 1](%0, %1) access [1, 2] "head"
+  }
+}
+
+// CHECK: program.entry @next_r1 "next" rows 1 {
+// CHECK-NEXT: %[[LOGITS:.*]] = program.slice arena bytes 20000
+// CHECK-NEXT: %[[HIDDEN:.*]] = program.slice kept "hidden"
+// CHECK-NEXT: program.dispatch @head groups [1, 1, 1](%[[HIDDEN]], %[[LOGITS]]) access [1, 2] "head"
+// CHECK-DAG: %[[WORDS:.*]] = program.slice input "sampling" bytes 32 value tensor<1x8xi32>
+// CHECK-DAG: %[[RECENT:.*]] = program.slice input "recent" bytes 256 value tensor<1x64xi32>
+// CHECK-DAG: %[[DRAWS:.*]] = program.slice input "draws" bytes 256 value tensor<1x64xf32>
+// CHECK-DAG: %[[TOKENS:.*]] = program.slice input "tokens" bytes 4 value tensor<1x1xi32>
+// CHECK-DAG: %[[CHOSEN:.*]] = program.slice output "chosen" bytes 256 value tensor<1x64xi32>
+// CHECK: %[[VALUES:.*]] = program.slice arena bytes 512
+// CHECK: %[[RANKS:.*]] = program.slice arena bytes 512
+// CHECK: program.dispatch @sample_top_5000 groups [2, 1, 1](%[[WORDS]], %[[VALUES]], %[[RANKS]], %[[LOGITS]], %[[RECENT]]) access [1, 2, 2, 1, 1]
+// CHECK: %[[STEP:.*]] = program.slice step bytes 64
+// CHECK: program.dispatch @sample_draw_5000 groups [1, 1, 1](%[[WORDS]], %[[STEP]], %[[VALUES]], %[[RANKS]], %[[DRAWS]], %[[TOKENS]], %[[CHOSEN]], %[[RECENT]]) access [3, 3, 1, 1, 1, 2, 2, 3]
+// CHECK: program.kernel @sample_top_5000 "sample top 5000" workgroup [256, 1, 1]
+// CHECK: program.kernel @sample_draw_5000 "sample draw 5000" workgroup [8, 1, 1]
