@@ -41,7 +41,9 @@ double median(std::vector<double> values) {
 }
 
 struct Measurement {
-  std::string name; // "pp128": prefill of 128 tokens, "tg64": 64 decoded ones
+  // "pp128": prefill of 128 tokens; "tg64": 64 decoded one by one, logits to
+  // the host; "gen64": 64 that the device chooses itself.
+  std::string name;
   size_t numTokens = 0;
   std::vector<double> seconds;
   TracedRun trace; // when times are taken
@@ -90,6 +92,22 @@ StatusOr<Measurement> measureDecode(runtime::LanguageModel &model,
   return measurement;
 }
 
+StatusOr<Measurement> measureGeneration(runtime::LanguageModel &model,
+                                        size_t numTokens, int64_t repeats) {
+  Measurement measurement{"gen" + std::to_string(numTokens), numTokens, {}, {}};
+  const auto prompt = makeTokens(1, model.vocabularySize());
+  // The first run, which warms caches, does not count.
+  for (int64_t run = 0; run <= repeats; ++run) {
+    LLMC_RETURN_IF_ERROR(model.reset());
+    const Clock::time_point start = Clock::now();
+    LLMC_RETURN_IF_ERROR(
+        model.generate(prompt, {}, numTokens, [](int32_t) { return true; }));
+    if (run)
+      measurement.seconds.push_back(secondsSince(start));
+  }
+  return measurement;
+}
+
 struct BenchOptions {
   std::string path;
   std::vector<std::string> prompts;
@@ -100,9 +118,11 @@ struct BenchOptions {
   DeviceOptions device;
 
   Options::Outcome parse(const Arguments &arguments) {
-    Options options("bench F [-p N,…] [-n N]",
-                    "Measures prefill of N tokens (pp) and decoding of N "
-                    "tokens (tg): the median of several runs.");
+    Options options(
+        "bench F [-p N,…] [-n N]",
+        "Measures prefill of N tokens (pp), decoding of N tokens whose "
+        "logits the host reads (tg) and of N tokens that the "
+        "device chooses (gen): the median of several runs.");
     options.positional("F", path, "a .llmc file");
     options.list("prompt,p", "N", prompts,
                  "lengths of prompts (default 128,512)");
@@ -251,6 +271,15 @@ Status bench(const BenchOptions &options) {
                                         static_cast<size_t>(options.numDecoded),
                                         options.repeats));
     measurements.push_back(std::move(measurement));
+    // Steps in flight have no times of their dispatches.
+    LLMC_ASSIGN_OR_RETURN(const bool choosesTokens, model->canChoose({}));
+    if (choosesTokens && !options.profiles) {
+      LLMC_ASSIGN_OR_RETURN(
+          Measurement generation,
+          measureGeneration(*model, static_cast<size_t>(options.numDecoded),
+                            options.repeats));
+      measurements.push_back(std::move(generation));
+    }
   }
   printResults(measurements, loadSeconds, *model, options.asJson);
   return options.tracePath.empty()
