@@ -9,26 +9,37 @@
 
 namespace llmc::codegen {
 
-/// Keys or values in memory: f32 or f16, in a state or in rows of an
-/// activation.
+/// Keys or values in memory: f32, f16 or codes with scales in a state, f32 or
+/// f16 in rows of an activation.
 class CachedRows {
 public:
-  /// Two quads of f16 may be loaded at a time when `pairsQuads`.
+  /// An invocation takes `quads` quads of a row at a time, or a multiple: a
+  /// load gives several of these where they lie in 16 bytes or less.
   CachedRows(KernelUnit &unit, const View &view, const SdpaShape &shape,
-             bool pairsQuads);
+             int64_t quads);
 
   /// Quads that one load gives.
-  int64_t quadsPerLoad() const { return isHalf && loadsTwo ? 2 : 1; }
+  int64_t quadsPerLoad() const { return perLoad; }
   /// Loads from one key to the next.
-  int64_t loadsPerKey() const { return keyStride / quadsPerLoad(); }
+  int64_t loadsPerKey() const { return keyStride / perLoad; }
   /// Index of the first load of key 0 of a KV head.
   Value firstLoad(Value kvHead);
-  /// quadsPerLoad() vectors of f32.
+  /// quadsPerLoad() vectors of f32: numbers, or codes that miss their scale.
   SmallVector<Value> load(Value index);
 
+  /// Whether rows are codes, to be multiplied with `scale`.
+  bool hasScales() const { return bits == 8; }
+  /// The scale of a key's codes.
+  Value scale(Value kvHead, Value key);
+
 private:
+  Value unpackCodes(Value word);
+
   KernelUnit &unit;
-  bool isHalf, loadsTwo;
+  const SdpaShape &shape;
+  Value slice;
+  /// Of a number; what it takes of a quad in 32-bit words follows.
+  int64_t bits = 32, perLoad = 1;
   /// In quads.
   int64_t offset, headStride, keyStride;
   Value memref;

@@ -6,6 +6,8 @@
 
 #include "codegen/Lowering/Elementwise.h"
 
+#include "codegen/Lowering/ActivationRows.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <array>
@@ -83,6 +85,7 @@ Value emitElementwise(KernelBuilder &b, Operation *op, ValueRange operands) {
       .Case([&](graph::SubOp) { return b.sub(operands[0], operands[1]); })
       .Case([&](graph::MulOp) { return b.mul(operands[0], operands[1]); })
       .Case([&](graph::DivOp) { return b.div(operands[0], operands[1]); })
+      .Case([&](graph::ConvertOp) { return operands[0]; })
       .Case([&](graph::SiluOp) {
         return emitSigmoid(b, operands[0], operands[0]);
       })
@@ -145,10 +148,9 @@ FailureOr<Value> ElementwiseEmitter::compute(Value inBody) {
   FailureOr<View> view = unit.getContext().view(inBody);
   if (failed(view))
     return failure();
-  Value memref = unit.bind(view->slice, b.f32x4(), program::Access::Read);
   Value index =
       b.add(b.add(b.mul(row, view->rowStride / 4), quad), view->offset / 4);
-  return b.load(memref, index);
+  return ActivationRows(unit, *view, program::Access::Read).load(index);
 }
 
 FailureOr<Value> ElementwiseEmitter::loadVector(Value encoded,
@@ -195,10 +197,10 @@ LogicalResult ElementwiseEmitter::storeResult(unsigned number) {
   if (failed(value))
     return failure();
   View view = context.resultView(number);
-  Value memref = unit.bind(view.slice, b.f32x4(), program::Access::Write);
   Value index =
       b.add(b.add(b.mul(row, view.rowStride / 4), quad), view.offset / 4);
-  b.store(zeroPadding(b, *value, quad, view.columns()), memref, index);
+  ActivationRows(unit, view, program::Access::Write)
+      .store(zeroPadding(b, *value, quad, view.columns()), index);
   return success();
 }
 

@@ -56,7 +56,6 @@ FailureOr<LinearInput> LinearInput::bind(KernelUnit &unit,
                                          LinearRegion &parts) {
   KernelBuilder &b = unit.builder();
   LinearInput input(unit, parts);
-  input.memref = unit.bind(parts.input.slice, b.f32x4(), program::Access::Read);
   if (parts.norm) {
     FailureOr<Value> gain = unit.bindVector(parts.norm.getGain(), b.f32x4());
     if (failed(gain))

@@ -6,7 +6,7 @@
 #ifndef LLMC_CODEGEN_LOWERING_LINEARREGION_H
 #define LLMC_CODEGEN_LOWERING_LINEARREGION_H
 
-#include "codegen/Lowering/RegionLowering.h"
+#include "codegen/Lowering/ActivationRows.h"
 #include "codegen/Lowering/WeightDecode.h"
 
 namespace llmc::codegen {
@@ -43,10 +43,10 @@ public:
   /// `numRows` are read as the last one when `clampTo` is not 0.
   Value rowBase(Value row, int64_t clampTo);
   Value load(Value rowBase, Value quad) {
-    return unit->builder().load(memref, unit->builder().add(rowBase, quad));
+    return rows.load(unit->builder().add(rowBase, quad));
   }
-  /// As memref<? x vector<4xf32>>.
-  Value buffer() const { return memref; }
+  /// Quads of the input at any index.
+  const ActivationRows &buffer() const { return rows; }
   /// The norm's gain; null without a norm.
   Value loadGain(Value quad) {
     return gain ? unit->builder().load(gain, quad) : Value();
@@ -54,11 +54,13 @@ public:
 
 private:
   LinearInput(KernelUnit &unit, const LinearRegion &parts)
-      : unit(&unit), view(parts.input) {}
+      : unit(&unit), view(parts.input),
+        rows(unit, parts.input, program::Access::Read) {}
 
   KernelUnit *unit;
   View view;
-  Value memref, gain;
+  ActivationRows rows;
+  Value gain;
   /// Added to every row; null without select_rows.
   Value firstRow;
 };

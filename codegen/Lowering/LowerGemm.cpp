@@ -59,7 +59,7 @@ private:
   int64_t unitColumns, groupColumns;
   /// Of the linear at hand.
   std::optional<GemmWeights> weights;
-  Value input;
+  std::optional<ActivationRows> input;
   std::optional<RowCursors> cursors;
 };
 
@@ -97,8 +97,8 @@ GemmKernel::Sums GemmKernel::addStep(Place at, const GroupData &data,
     for (int64_t half = 0; half < blockColumns / 4; ++half) {
       SmallVector<Value> inputs;
       for (int64_t row = 0; row < frame.tileRows; ++row)
-        inputs.push_back(b.load(
-            input, cursors->at(b.add(at.cursor, block / 4 + half), row)));
+        inputs.push_back(
+            input->load(cursors->at(b.add(at.cursor, block / 4 + half), row)));
       addHalf(units, data, high, half, inputs, sums);
     }
   }

@@ -9,6 +9,8 @@
 // of a head: the halves of its rotation pairs, or two neighbours that nothing
 // turns.
 
+#include "codegen/Lowering/ActivationRows.h"
+#include "codegen/Lowering/QuantizedStore.h"
 #include "codegen/Lowering/Reduction.h"
 #include "codegen/Lowering/RegionLowering.h"
 #include "codegen/Lowering/RotaryAngles.h"
@@ -40,8 +42,9 @@ struct Part {
   bool turnsHalves() {
     return rotary && rotary.getPairs() == graph::RotaryPairs::Half;
   }
-  bool isHalfPrecision() {
-    return target.stateType && target.stateType.getElementType().isF16();
+  /// Whether the heads go into a cache of codes.
+  bool isCachedAsCodes() {
+    return target.stateType && target.stateType.getElementType().isInteger(8);
   }
 };
 
@@ -55,13 +58,20 @@ struct HeadTile {
 /// Two vectors of a head, and what belongs to them.
 using VectorPair = std::pair<Value, Value>;
 
+/// Workgroup memory of the parts; what none of them needs is null.
+struct HeadMemory {
+  /// One f32 per invocation: of a norm, and of an i8 cache.
+  Value squares, magnitudes;
+  /// The codes of each vector of two as the low half of an i32.
+  Value codes;
+};
+
 /// Emits one part of the kernel.
 class PartEmitter {
 public:
   PartEmitter(KernelUnit &unit, Part &part, const HeadTile &tile,
-              Value partials)
-      : unit(unit), b(unit.builder()), part(part), tile(tile),
-        partials(partials) {}
+              const HeadMemory &memory)
+      : unit(unit), b(unit.builder()), part(part), tile(tile), memory(memory) {}
 
   /// `group` is the workgroup's number within the part.
   LogicalResult emit(Value group);
@@ -75,7 +85,13 @@ private:
   FailureOr<FrequencyValues> emitFrequency(graph::RotaryOp rotary);
   LogicalResult storeTarget(VectorPair x);
   void storeInCache(Value position, VectorPair x);
-  void storeBoth(Value memref, Value firstOfHead, VectorPair x);
+  void storeCodes(Value position, VectorPair x);
+  Value isWritten(Value place);
+  Value largestMagnitude(Value value);
+  Value codesOf(Value value, Value inverse);
+  void storeBoth(Value firstOfHead, VectorPair x,
+                 llvm::function_ref<void(Value numbers, Value index)> store);
+  void storeNumbers(Value firstOfHead, VectorPair x);
 
   Type vectorOf(Type element) {
     return tile.width == 1 ? element : VectorType::get(tile.width, element);
@@ -86,7 +102,6 @@ private:
   Value sum(Value value) {
     return tile.width == 1 ? value : b.sumOfLanes(value);
   }
-  Value toHalves(Value value);
   VectorPair deinterleave(VectorPair x);
   VectorPair interleave(VectorPair x);
   Value shuffle(VectorPair x, ArrayRef<int64_t> mask) {
@@ -97,8 +112,7 @@ private:
   KernelBuilder &b;
   Part &part;
   HeadTile tile;
-  /// Workgroup memory for one f32 per invocation.
-  Value partials;
+  HeadMemory memory;
 
   Value row, head, lane;
   /// First lane of the invocation's head in the workgroup.
@@ -140,13 +154,11 @@ void PartEmitter::emitPlace(Value group) {
 }
 
 VectorPair PartEmitter::loadSource() {
-  Value memref = unit.bind(part.source.slice, vectorOf(b.getF32Type()),
-                           program::Access::Read);
+  ActivationRows rows(unit, part.source, program::Access::Read, tile.width);
   Value base = b.add(b.mul(row, part.source.rowStride / tile.width),
                      part.source.offset / tile.width);
   base = b.add(base, b.mul(head, tile.vectors));
-  return {b.load(memref, b.add(base, first)),
-          b.load(memref, b.add(base, second))};
+  return {rows.load(b.add(base, first)), rows.load(b.add(base, second))};
 }
 
 FailureOr<VectorPair> PartEmitter::emitNorm(graph::RmsNormOp norm,
@@ -157,10 +169,10 @@ FailureOr<VectorPair> PartEmitter::emitNorm(graph::RmsNormOp norm,
     return failure();
   Value zero = b.constant(x.first.getType(), 0.0);
   Value counted = hasSecond ? b.select(hasSecond, x.second, zero) : x.second;
-  b.store(sum(b.fma(counted, counted, b.mul(x.first, x.first))), partials,
+  b.store(sum(b.fma(counted, counted, b.mul(x.first, x.first))), memory.squares,
           b.localId());
   b.barrier();
-  Value squares = sumInOrder(b, partials, firstLane, tile.lanes);
+  Value squares = sumInOrder(b, memory.squares, firstLane, tile.lanes);
   Value mean = b.mul(squares, b.f32(1.0 / static_cast<double>(part.headDim)));
   Value inverse = splat(
       b.div(b.f32(1.0),
@@ -269,42 +281,96 @@ FailureOr<VectorPair> PartEmitter::emitRotary(graph::RotaryOp rotary,
                     b.select(turns, turned.second, x.second)};
 }
 
-/// A vector of f32 as f16 in i32 words.
-Value PartEmitter::toHalves(Value value) {
-  SmallVector<Value> words;
-  for (int64_t i = 0; i < tile.width; i += 2)
-    words.push_back(
-        b.packHalf2(b.vector({b.extract(value, i), b.extract(value, i + 1)})));
-  return words.size() == 1 ? words.front() : b.vector(words);
-}
-
-void PartEmitter::storeBoth(Value memref, Value firstOfHead, VectorPair x) {
-  b.store(x.first, memref, b.add(firstOfHead, first));
-  auto storeSecond = [&] {
-    b.store(x.second, memref, b.add(firstOfHead, second));
-  };
+/// Calls `store` with each vector that there is, and its index.
+void PartEmitter::storeBoth(
+    Value firstOfHead, VectorPair x,
+    llvm::function_ref<void(Value numbers, Value index)> store) {
+  store(x.first, b.add(firstOfHead, first));
+  auto storeSecond = [&] { store(x.second, b.add(firstOfHead, second)); };
   if (hasSecond)
     b.ifThen(hasSecond, storeSecond);
   else
     storeSecond();
 }
 
-/// Row by row at `position` (an index) + row; rows beyond the step's, and
-/// positions beyond the cache, are not written.
+/// Rows beyond the step's, and positions beyond the cache, are not written.
+Value PartEmitter::isWritten(Value place) {
+  int64_t context = part.target.stateType.getDimSize(1);
+  Value isValid = b.logicalAnd(b.less(row, unit.numRows(part.source.type)),
+                               b.less(place, b.index(context)));
+  return b.logicalAnd(isActive, isValid);
+}
+
+/// As the target keeps numbers.
+void PartEmitter::storeNumbers(Value firstOfHead, VectorPair x) {
+  ActivationRows rows(unit, part.target, program::Access::Write, tile.width);
+  storeBoth(firstOfHead, x,
+            [&](Value numbers, Value index) { rows.store(numbers, index); });
+}
+
+/// Row by row at `position` (an index) + row.
 void PartEmitter::storeInCache(Value position, VectorPair x) {
   int64_t context = part.target.stateType.getDimSize(1);
   Value place = b.add(position, row);
-  Value isValid = b.logicalAnd(b.less(row, unit.numRows(part.source.type)),
-                               b.less(place, b.index(context)));
-  b.ifThen(b.logicalAnd(isActive, isValid), [&] {
+  b.ifThen(isWritten(place), [&] {
     Value firstOfHead = b.mul(b.add(b.mul(head, context), place), tile.vectors);
-    Type element = vectorOf(b.getF32Type());
-    if (part.isHalfPrecision()) {
-      x = {toHalves(x.first), toHalves(x.second)};
-      element = x.first.getType();
-    }
-    storeBoth(unit.bind(part.target.slice, element, program::Access::Write),
-              firstOfHead, x);
+    storeNumbers(firstOfHead, x);
+  });
+}
+
+Value PartEmitter::largestMagnitude(Value value) {
+  Value magnitudes = b.abs(value), largest = b.extract(magnitudes, 0);
+  for (int64_t i = 1; i < tile.width; ++i)
+    largest = b.max(largest, b.extract(magnitudes, i));
+  return largest;
+}
+
+/// The codes of a vector as the lowest bytes of an i32.
+Value PartEmitter::codesOf(Value value, Value inverse) {
+  return packBytes(b, b.toSignedI32(b.roundEven(b.mul(value, splat(inverse)))));
+}
+
+/// Likewise as codes with one scale for the row of the head, which the head's
+/// invocations find together. Every invocation of the workgroup arrives here.
+void PartEmitter::storeCodes(Value position, VectorPair x) {
+  int64_t context = part.target.stateType.getDimSize(1);
+  b.store(b.max(largestMagnitude(x.first), largestMagnitude(x.second)),
+          memory.magnitudes, b.localId());
+  b.barrier();
+  CodeScale scale =
+      codeScale(b, maxInOrder(b, memory.magnitudes, firstLane, tile.lanes));
+  VectorPair codes = {codesOf(x.first, scale.inverse),
+                      codesOf(x.second, scale.inverse)};
+  if (tile.width == 2) {
+    // A word has the codes of two vectors, which may be those of two lanes.
+    Value firstVector = b.mul(firstLane, 2);
+    b.ifThen(isActive, [&] {
+      b.store(codes.first, memory.codes, b.add(firstVector, first));
+      b.store(codes.second, memory.codes, b.add(firstVector, second));
+    });
+    b.barrier();
+    Value low = b.add(firstVector, b.mul(lane, 2));
+    codes.first = b.bitOr(b.load(memory.codes, low),
+                          b.shiftLeft(b.load(memory.codes, b.add(low, 1)), 16));
+  }
+  Value place = b.add(position, row);
+  b.ifThen(isWritten(place), [&] {
+    Value words =
+        unit.bind(part.target.slice, b.getI32Type(), program::Access::Write);
+    Value rowOfHead = b.add(b.mul(head, context), place);
+    Value firstWord = b.mul(rowOfHead, part.headDim / 4);
+    if (tile.width == 2)
+      b.store(codes.first, words, b.add(firstWord, lane));
+    else
+      storeBoth(firstWord, codes,
+                [&](Value word, Value index) { b.store(word, words, index); });
+    b.ifThen(b.equal(lane, b.index(0)), [&] {
+      Value firstScale = b.index(part.heads * context * part.headDim / 4);
+      b.store(
+          scale.scale,
+          unit.bind(part.target.slice, b.getF32Type(), program::Access::Write),
+          b.add(firstScale, rowOfHead));
+    });
   });
 }
 
@@ -314,15 +380,17 @@ LogicalResult PartEmitter::storeTarget(VectorPair x) {
         unit.getContext().word(part.append.getPosition());
     if (failed(word))
       return failure();
-    storeInCache(b.toIndex(unit.stepWord(*word)), x);
+    Value position = b.toIndex(unit.stepWord(*word));
+    if (part.isCachedAsCodes())
+      storeCodes(position, x);
+    else
+      storeInCache(position, x);
     return success();
   }
   b.ifThen(isActive, [&] {
-    Value memref = unit.bind(part.target.slice, vectorOf(b.getF32Type()),
-                             program::Access::Write);
     Value base = b.add(b.mul(row, part.target.rowStride / tile.width),
                        part.target.offset / tile.width);
-    storeBoth(memref, b.add(base, b.mul(head, tile.vectors)), x);
+    storeNumbers(b.add(base, b.mul(head, tile.vectors)), x);
   });
   return success();
 }
@@ -368,6 +436,8 @@ OpT takeOp(Value &value) {
 FailureOr<Part> readPart(RegionContext &context, unsigned number) {
   graph::RegionOp region = context.getRegion();
   Value value = region.getBody().front().getTerminator()->getOperand(number);
+  if (auto convert = value.getDefiningOp<graph::ConvertOp>())
+    value = convert.getInput();
   Part part = {};
   part.append = takeOp<graph::KvAppendOp>(value);
   RankedTensorType type = cast<RankedTensorType>(value.getType());
@@ -409,10 +479,13 @@ LogicalResult checkPart(RegionContext &context, Part &part,
     return region.emitOpError("of kind heads turns ")
            << part.rotaryDim() << " elements of heads of " << part.headDim
            << "; allowed are even numbers up to that";
-  if (part.isHalfPrecision() && tile.width == 1)
-    return region.emitOpError("of kind heads keeps heads of ")
+  // Smaller numbers than 32 bits are stored by twos and fours.
+  bool isPacked =
+      part.target.isHalf || part.source.isHalf || part.isCachedAsCodes();
+  if (isPacked && tile.width == 1)
+    return region.emitOpError("of kind heads has heads of ")
            << part.headDim << " elements, " << part.rotaryDim()
-           << " of them turned, in an f16 cache; both must be even "
+           << " of them turned, in f16 or i8; both must be even "
            << "and the latter a multiple of four";
   if (part.append && part.target.stateType.getDimSize(1) > kMaxRotaryPosition)
     return region.emitOpError("of kind heads has a context of ")
@@ -446,10 +519,14 @@ LogicalResult lowerHeads(RegionContext &context) {
   int64_t threads = context.getConfig().getWorkgroup().front();
   KernelUnit unit(context, context.getConfig().getWorkgroup());
   KernelBuilder &b = unit.builder();
-  bool hasNorm =
-      llvm::any_of(parts, [](Part &part) { return part.norm != nullptr; });
-  Value partials =
-      hasNorm ? b.workgroupMemory(threads, b.getF32Type()) : Value();
+  HeadMemory memory;
+  if (llvm::any_of(parts, [](Part &part) { return part.norm != nullptr; }))
+    memory.squares = b.workgroupMemory(threads, b.getF32Type());
+  if (llvm::any_of(parts, [](Part &part) { return part.isCachedAsCodes(); })) {
+    memory.magnitudes = b.workgroupMemory(threads, b.getF32Type());
+    if (width == 2)
+      memory.codes = b.workgroupMemory(2 * threads, b.getI32Type());
+  }
   Value group = b.groupId(gpu::Dimension::x);
   int64_t firstGroup = 0, rows = 0, heads = 0;
   for (Part &part : parts) {
@@ -462,9 +539,8 @@ LogicalResult lowerHeads(RegionContext &context) {
     Value number = b.sub(group, b.index(firstGroup));
     LogicalResult ok = success();
     // Groups before the part's first wrap to huge numbers.
-    b.ifThen(b.less(number, b.index(numGroups)), [&] {
-      ok = PartEmitter(unit, part, tile, partials).emit(number);
-    });
+    b.ifThen(b.less(number, b.index(numGroups)),
+             [&] { ok = PartEmitter(unit, part, tile, memory).emit(number); });
     if (failed(ok))
       return failure();
     firstGroup += numGroups;

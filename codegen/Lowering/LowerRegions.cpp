@@ -101,15 +101,17 @@ private:
   DenseMap<Value, std::pair<program::Storage, StringRef>> returned;
 };
 
-/// A slice for `type`: rows of activations are padded to four elements; index
-/// tensors are dense.
+/// A slice for `type`: rows of activations, f32 or f16, are padded to four
+/// elements; index tensors are dense.
 View FunctionLowering::newView(Location loc, program::Storage storage,
                                StringRef name, RankedTensorType type) {
   View view{{}, 0, 0, type, {}};
   int64_t numRows = type.isDynamicDim(0) ? rows : type.getDimSize(0);
-  view.rowStride = type.getElementType().isF32() ? paddedRow(view.columns())
-                                                 : view.columns();
-  int64_t rowBytes = view.rowStride * 4;
+  view.isHalf = type.getElementType().isF16();
+  view.rowStride = type.getElementType().isInteger()
+                       ? view.columns()
+                       : paddedRow(view.columns());
+  int64_t rowBytes = view.rowStride * (view.isHalf ? 2 : 4);
   view.slice = entry.slice(loc, storage, name, numRows * rowBytes, type);
   if (storage != program::Storage::Arena) {
     Builder builder(loc.getContext());
@@ -120,18 +122,20 @@ View FunctionLowering::newView(Location loc, program::Storage storage,
   return view;
 }
 
-/// The cache that `append` writes; its elements are of the device's type for
-/// them.
+/// The cache that `append` writes. Behind codes of i8 lie their scales.
 View FunctionLowering::stateView(graph::KvAppendOp append) {
   auto state = SymbolTable::lookupNearestSymbolFrom<graph::StateOp>(
       append, append.getStateAttr());
-  Builder builder(append.getContext());
-  Type element = device.getKvType() == "f16" ? Type(builder.getF16Type())
-                                             : Type(builder.getF32Type());
-  auto type = cast<RankedTensorType>(state.getType()).clone(element);
-  int64_t bytes = type.getNumElements() * element.getIntOrFloatBitWidth() / 8;
-  return {entry.stateSlice(append.getLoc(), append.getState(), bytes, type), 0,
-          0, cast<RankedTensorType>(append.getType()), type};
+  auto type = cast<RankedTensorType>(state.getType());
+  int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  if (type.getElementType().isInteger(8))
+    bytes += 4 * type.getDimSize(0) * type.getDimSize(1);
+  return {entry.stateSlice(append.getLoc(), append.getState(), bytes, type),
+          0,
+          0,
+          cast<RankedTensorType>(append.getType()),
+          type,
+          /*isHalf=*/type.getElementType().isF16()};
 }
 
 LogicalResult FunctionLowering::addArguments() {
@@ -219,9 +223,9 @@ LogicalResult FunctionLowering::addRegionResults(graph::RegionOp region) {
       continue;
     }
     auto type = cast<RankedTensorType>(result.getType());
-    if (type.getRank() == 0 || !type.getElementType().isF32())
+    if (type.getRank() == 0 || !isa<mlir::FloatType>(type.getElementType()))
       return region.emitOpError("has a result of type ")
-             << type << ", which is no f32 activation";
+             << type << ", which is no f32 or f16 activation";
     auto place = returned.find(result);
     values.views[result] =
         place == returned.end()

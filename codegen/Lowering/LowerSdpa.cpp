@@ -12,6 +12,7 @@
 // Blocks are dealt to splits in turn, so that a row's sums do not depend on how
 // many rows run with it.
 
+#include "codegen/Lowering/ActivationRows.h"
 #include "codegen/Lowering/CachedRows.h"
 #include "codegen/Lowering/QuantizedStore.h"
 #include "codegen/Lowering/SdpaPlace.h"
@@ -69,8 +70,8 @@ public:
              const SdpaViews &views)
       : sdpa(sdpa), shape(shape), views(views),
         unit(context, context.getConfig().getWorkgroup()), b(unit.builder()),
-        keyRows(unit, views.key, shape, shape.quadsPerLane() % 2 == 0),
-        valueRows(unit, views.value, shape, shape.quadsPerLane() % 2 == 0),
+        keyRows(unit, views.key, shape, shape.quadsPerLane()),
+        valueRows(unit, views.value, shape, shape.quadsPerLane()),
         place(unit, sdpa, shape, views) {}
 
   /// `result` takes the rows; `partials` what each split found, when there is
@@ -83,6 +84,8 @@ private:
   SmallVector<Value> emitScores(Value firstKey);
   Value finishScore(Value product, Value key, const SdpaQuery &query);
   Value emitWeights(Value firstKey, ArrayRef<Value> scores, Softmax &softmax);
+  void scaleScores(Value firstKey, SmallVector<Value> &scores);
+  Value scaledWeight(Value weight, Value key);
   void rescale(Softmax &softmax, Value factors);
   Softmax emitValues(Value firstKey, const Softmax &before);
 
@@ -136,7 +139,7 @@ private:
 /// This lane's products of query and key: keys firstKey + lane, firstKey + lane
 /// + lanes, … for each of its queries; query by query.
 SmallVector<Value> SdpaKernel::emitScores(Value firstKey) {
-  Value memref = unit.bind(views.query.slice, b.f32x4(), program::Access::Read);
+  ActivationRows queryRows(unit, views.query, program::Access::Read);
   int64_t perLoad = keyRows.quadsPerLoad();
   Value first = keyRows.firstLoad(place.kvHead);
   SmallVector<Value> starts;
@@ -153,7 +156,7 @@ SmallVector<Value> SdpaKernel::emitScores(Value firstKey) {
     for (int64_t number = 0; number < shape.perInvocation; ++number)
       for (int64_t i = 0; i < perLoad; ++i) {
         Value quad = b.add(place.queries[number].quad, b.mul(step, perLoad));
-        Value q = b.load(memref, b.add(quad, i));
+        Value q = queryRows.load(b.add(quad, i));
         for (int64_t j = 0; j < shape.scoresPerLane(); ++j) {
           Value &score = scores[number * shape.scoresPerLane() + j];
           for (int64_t element = 0; element < 4; ++element)
@@ -209,6 +212,30 @@ Value SdpaKernel::finishScore(Value product, Value key,
   return b.select(isSeen, score, b.f32(kHiddenScore));
 }
 
+/// Products with codes become products with keys.
+void SdpaKernel::scaleScores(Value firstKey, SmallVector<Value> &scores) {
+  if (!keyRows.hasScales())
+    return;
+  for (int64_t i = 0; i < shape.scoresPerLane(); ++i) {
+    Value key = b.add(b.add(firstKey, place.lane), i * shape.lanes);
+    Value scale = keyRows.scale(place.kvHead, b.min(key, place.lastKey));
+    for (int64_t number = 0; number < shape.perInvocation; ++number) {
+      Value &score = scores[number * shape.scoresPerLane() + i];
+      score = b.mul(score, scale);
+    }
+  }
+}
+
+/// What the key's codes of the value are multiplied with, for all queries.
+Value SdpaKernel::scaledWeight(Value weight, Value key) {
+  if (!valueRows.hasScales())
+    return weight;
+  Value scale = valueRows.scale(place.kvHead, b.min(key, place.lastKey));
+  return b.mul(weight, shape.perInvocation == 1
+                           ? scale
+                           : b.splat(scale, shape.perInvocation));
+}
+
 /// Turns scores into weights in workgroup memory and brings maxima and sums up
 /// to date. Gives the factors, one a query, that sums of values shrink by.
 Value SdpaKernel::emitWeights(Value firstKey, ArrayRef<Value> scores,
@@ -240,7 +267,9 @@ Value SdpaKernel::emitWeights(Value firstKey, ArrayRef<Value> scores,
       own.push_back(ofOne[i]);
     Value weight = b.exp(b.sub(join(own), softmax.maxima));
     softmax.sums = b.add(softmax.sums, weight);
-    b.store(weight, weights, b.add(firstWeight, i * shape.lanes));
+    Value key = b.add(b.add(firstKey, place.lane), i * shape.lanes);
+    b.store(scaledWeight(weight, key), weights,
+            b.add(firstWeight, i * shape.lanes));
   }
   b.barrier();
   return factors;
@@ -304,6 +333,7 @@ Softmax SdpaKernel::emitValues(Value firstKey, const Softmax &before) {
 Softmax SdpaKernel::emitBlock(Value firstKey, const Softmax &before) {
   Softmax softmax = before;
   SmallVector<Value> scores = emitScores(firstKey);
+  scaleScores(firstKey, scores);
   Value factors = emitWeights(firstKey, scores, softmax);
   rescale(softmax, factors);
   return emitValues(firstKey, softmax);
@@ -416,7 +446,7 @@ void SdpaKernel::storePartials(const Softmax &softmax, Value partials) {
 }
 
 void SdpaKernel::storeResult(const Softmax &softmax, const View &result) {
-  Value memref = unit.bind(result.slice, b.f32x4(), program::Access::Write);
+  ActivationRows rows(unit, result, program::Access::Write);
   for (int64_t number = 0; number < shape.perInvocation; ++number) {
     const SdpaQuery &query = place.queries[number];
     b.ifThen(b.less(query.row, b.index(shape.rows)), [&] {
@@ -425,7 +455,7 @@ void SdpaKernel::storeResult(const Softmax &softmax, const View &result) {
           b.add(b.mul(query.row, result.rowStride / 4),
                 b.add(b.mul(query.head, shape.quads()), result.offset / 4));
       forEachQuad(softmax, number, [&](Value accumulator, Value quad) {
-        b.store(b.mul(accumulator, inverse), memref, b.add(firstQuad, quad));
+        rows.store(b.mul(accumulator, inverse), b.add(firstQuad, quad));
       });
     });
   }
@@ -495,6 +525,8 @@ graph::SdpaOp findRoot(RegionContext &context, SdpaResult &result) {
     auto quantize = value.getDefiningOp<graph::QuantizeActivationsOp>();
     if (quantize)
       value = quantize.getInput();
+    else if (auto convert = value.getDefiningOp<graph::ConvertOp>())
+      value = convert.getInput();
     while (auto reshape = value.getDefiningOp<graph::ReshapeOp>())
       value = reshape.getInput();
     auto sdpa = value.getDefiningOp<graph::SdpaOp>();

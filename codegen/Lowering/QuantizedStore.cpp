@@ -55,10 +55,10 @@ static Value codesOf(KernelBuilder &b, Value vec4, Value inverse) {
   return b.toSignedI32(b.roundEven(b.mul(vec4, b.splat(inverse))));
 }
 
-/// Four codes as the bytes of one i32.
-static Value packCodes(KernelBuilder &b, Value codes) {
-  Value low = b.bitAnd(codes, 255), word = b.extract(low, 0);
-  for (int64_t lane = 1; lane < 4; ++lane)
+Value packBytes(KernelBuilder &b, Value numbers) {
+  Value low = b.bitAnd(numbers, 255), word = b.extract(low, 0);
+  int64_t count = cast<VectorType>(numbers.getType()).getNumElements();
+  for (int64_t lane = 1; lane < count; ++lane)
     word = b.bitOr(word, b.shiftLeft(b.extract(low, lane), 8 * lane));
   return word;
 }
@@ -84,7 +84,7 @@ void QuantizedStore::storeRows(const View &view, ArrayRef<Value> values,
 Value QuantizedStore::storeCodes(Value row, Value quad, Value vec4,
                                  Value inverse) {
   Value codes = codesOf(b, vec4, inverse);
-  storeRows(result.codes, packCodes(b, codes), row, quad,
+  storeRows(result.codes, packBytes(b, codes), row, quad,
             result.codes.columns() / 4);
   return b.sumOfLanes(codes);
 }
@@ -179,7 +179,7 @@ void QuantizedStore::storeShared(ArrayRef<SharedQuad> quads, int64_t numSlots) {
     SmallVector<Value> words, sums;
     for (auto [row, value] : llvm::enumerate(quad.values)) {
       Value codes = codesOf(b, value, rowOf(b, scale.inverse, numRows, row));
-      words.push_back(packCodes(b, codes));
+      words.push_back(packBytes(b, codes));
       sums.push_back(b.sumOfLanes(codes));
     }
     b.store(joinRows(b, sums), codeSums, quad.slot);

@@ -40,6 +40,10 @@ CodeScale codeScale(KernelBuilder &builder, Value largest);
 /// The largest magnitude in a vector of four.
 Value largestMagnitude(KernelBuilder &builder, Value vec4);
 
+/// The low bytes of two to four i32 as those of one i32, the first one's
+/// lowest.
+Value packBytes(KernelBuilder &builder, Value numbers);
+
 /// A quad of one row, or of four rows from a multiple of four on, that an
 /// invocation holds while its neighbours hold others of the same 32 columns.
 struct SharedQuad {

@@ -21,6 +21,15 @@ Value sumInOrder(KernelBuilder &builder, Value partials, Value first,
   return sum;
 }
 
+Value maxInOrder(KernelBuilder &builder, Value partials, Value first,
+                 int64_t count) {
+  Value largest = builder.load(partials, first);
+  for (int64_t i = 1; i < count; ++i)
+    largest =
+        builder.max(largest, builder.load(partials, builder.add(first, i)));
+  return largest;
+}
+
 int64_t reductionSubgroup(graph::LoweringConfigAttr config,
                           target::DeviceAttr device, int64_t count) {
   int64_t size = device.getSubgroupSize();

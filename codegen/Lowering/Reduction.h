@@ -47,6 +47,10 @@ Value maxOverWorkgroup(KernelBuilder &builder, Value partial, Value lane,
 Value sumInOrder(KernelBuilder &builder, Value partials, Value first,
                  int64_t count, int64_t stride = 1);
 
+/// The largest of partials[first] … partials[first + count - 1].
+Value maxInOrder(KernelBuilder &builder, Value partials, Value first,
+                 int64_t count);
+
 } // namespace llmc::codegen
 
 #endif // LLMC_CODEGEN_LOWERING_REDUCTION_H

@@ -52,7 +52,17 @@ static FailureOr<View> viewThroughSlice(graph::SliceOp slice,
   return view;
 }
 
+/// Ops that only look at memory in another way.
+static bool isView(Operation *op) {
+  return isa<graph::ReshapeOp, graph::SliceOp, graph::ConvertOp>(op);
+}
+
 FailureOr<View> viewThrough(Operation *op, const View &producer) {
+  if (auto convert = dyn_cast<graph::ConvertOp>(op)) {
+    View view = producer;
+    view.type = cast<RankedTensorType>(convert.getType());
+    return view;
+  }
   if (auto reshape = dyn_cast<graph::ReshapeOp>(op))
     return viewThroughReshape(reshape, producer);
   if (auto slice = dyn_cast<graph::SliceOp>(op))
@@ -75,7 +85,7 @@ Value RegionContext::outside(Value inBody) {
 
 bool RegionContext::hasView(Value inBody) {
   while (Operation *op = inBody.getDefiningOp()) {
-    if (!isa<graph::ReshapeOp, graph::SliceOp>(op))
+    if (!isView(op))
       return false;
     inBody = op->getOperand(0);
   }
@@ -84,7 +94,7 @@ bool RegionContext::hasView(Value inBody) {
 
 FailureOr<View> RegionContext::view(Value inBody) {
   if (Operation *op = inBody.getDefiningOp()) {
-    if (!isa<graph::ReshapeOp, graph::SliceOp>(op))
+    if (!isView(op))
       return op->emitOpError("is not in memory");
     FailureOr<View> producer = view(op->getOperand(0));
     return failed(producer) ? producer : viewThrough(op, *producer);

@@ -26,6 +26,8 @@ struct View {
   /// Set when the slice is a state: its type [KV heads, context, head
   /// dimension]; offset and rowStride mean nothing.
   RankedTensorType stateType;
+  /// Whether the numbers lie in memory as f16, whatever `type` says of them.
+  bool isHalf = false;
 
   /// Elements in a row: the product of all dimensions but the first.
   int64_t columns() const;
@@ -71,9 +73,9 @@ public:
   /// The value outside of the region that a block argument stands for; null for
   /// other values.
   Value outside(Value inBody);
-  /// Where a value in the body lies: a block argument, or a chain of reshapes
-  /// and slices (of columns, at multiples of four) on one. An error at the
-  /// defining op otherwise.
+  /// Where a value in the body lies: a block argument, or a chain of reshapes,
+  /// conversions and slices (of columns, at multiples of four) on one. An error
+  /// at the defining op otherwise.
   FailureOr<View> view(Value inBody);
   /// Whether `view` would give one.
   bool hasView(Value inBody);
@@ -108,8 +110,8 @@ private:
   RowRange part;
 };
 
-/// A view of `producer` through reshape and slice ops; fails (with an error at
-/// `op`) for what a row offset and stride cannot express.
+/// A view of `producer` through reshape, convert and slice ops; fails (with an
+/// error at `op`) for what a row offset and stride cannot express.
 FailureOr<View> viewThrough(Operation *op, const View &producer);
 
 /// Elements between rows of `columns` elements.

@@ -4,6 +4,7 @@
 // added up, split 0 first; one invocation a quad of the result. And the checks
 // of a tile.
 
+#include "codegen/Lowering/ActivationRows.h"
 #include "codegen/Lowering/SdpaShape.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -96,11 +97,11 @@ void emitSdpaCombine(RegionContext &context, const SdpaShape &shape,
           b.load(memref, b.add(place, split * perSplit * shape.quads()));
       quad = b.fma(b.splat(factor), partial, quad);
     }
-    Value target = unit.bind(result.slice, b.f32x4(), program::Access::Write);
     Value index =
         b.add(b.mul(row, result.rowStride / 4),
               b.add(b.rem(place, shape.rowQuads()), result.offset / 4));
-    b.store(b.mul(quad, b.splat(inverseSum(b, sum))), target, index);
+    ActivationRows(unit, result, program::Access::Write)
+        .store(b.mul(quad, b.splat(inverseSum(b, sum))), index);
   });
   int64_t numGroups =
       llvm::divideCeil(shape.rows * shape.rowQuads(), shape.workgroup);

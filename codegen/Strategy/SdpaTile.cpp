@@ -42,11 +42,14 @@ int64_t SdpaTile::workgroupBytes(const SdpaProblem &problem) const {
   return 4 * (numbers * perInvocation + sums + codes);
 }
 
-/// Elements of keys and of values that one load gives.
+/// Elements of keys and of values that one load gives: at most 16 bytes.
 static int64_t elementsPerLoad(const SdpaProblem &problem,
                                const SdpaTile &tile) {
-  int64_t elements = problem.headDim / tile.valueLanes;
-  return problem.isHalf && elements % 8 == 0 ? 8 : 4;
+  int64_t elements = problem.headDim / tile.valueLanes, perLoad = 4;
+  while (2 * perLoad * problem.elementBits <= 128 &&
+         elements % (2 * perLoad) == 0)
+    perLoad *= 2;
+  return perLoad;
 }
 
 int64_t sdpaRegisters(const SdpaProblem &problem, const SdpaTile &tile,
@@ -63,7 +66,7 @@ int64_t sdpaRegisters(const SdpaProblem &problem, const SdpaTile &tile,
   int64_t summing = 9 + queries * elements + perLoad;
   // A load in flight is kept packed.
   int64_t inFlight =
-      (device.loadsAtOnce - 1) * perLoad / (problem.isHalf ? 2 : 1);
+      (device.loadsAtOnce - 1) * perLoad * problem.elementBits / 32;
   int64_t all = std::max(scoring, summing) + inFlight;
   if (device.loadsEarly)
     all = std::max(all, device.registersFullOccupancy);

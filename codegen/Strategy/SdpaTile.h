@@ -15,8 +15,8 @@ namespace llmc::codegen {
 /// positions.
 struct SdpaProblem {
   int64_t rows, heads, kvHeads, headDim, context;
-  /// Whether keys and values are f16.
-  bool isHalf;
+  /// Bits of a number of keys and values: 32, 16, or 8 of codes with scales.
+  int64_t elementBits;
   /// Whether the result is quantized.
   bool isQuantized = false;
   /// What a query keeps beside its last key: its first one, its bias.

@@ -40,11 +40,13 @@ FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input) {
   problem.headDim = query.getDimSize(2);
   problem.kvHeads = key.getDimSize(1);
   problem.context = input.rowsOf(key);
+  problem.elementBits = 32;
   problem.isQuantized =
       !region.getBody().getOps<graph::QuantizeActivationsOp>().empty();
   if (graph::StateOp state = findState(region, sdpa.getKey())) {
-    problem.context = cast<RankedTensorType>(state.getType()).getDimSize(1);
-    problem.isHalf = input.device.getKvType() == "f16";
+    auto cache = cast<RankedTensorType>(state.getType());
+    problem.context = cache.getDimSize(1);
+    problem.elementBits = cache.getElementTypeBitWidth();
   }
   problem.extras = (sdpa.getWindow() != 0 || sdpa.getRanges() ? 1 : 0) +
                    (sdpa.getBias() ? 1 : 0) + (sdpa.getRelative() ? 1 : 0);
@@ -58,7 +60,8 @@ FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input) {
                               << problem.kvHeads << " KV heads";
 
   target::DeviceAttr device = input.device;
-  SdpaStrategy strategy = getFamilyStrategy(device).sdpa;
+  FamilyStrategy family = getFamilyStrategy(device);
+  SdpaStrategy strategy = family.sdpa;
   SdpaDevice limits = {device.getRegistersFullOccupancy(),
                        device.getRegistersMax(),
                        device.getSubgroupSize(),
@@ -80,9 +83,14 @@ FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input) {
                                 tile->keys, tile->valueLanes};
   if (tile->loadsAtOnce != 1)
     sizes.push_back(tile->loadsAtOnce);
+  // How codes of a cache become numbers: as those of weights do.
+  bool convertsBytes =
+      problem.elementBits == 8 && family.gemv.decode == "bytes";
   return graph::LoweringConfigAttr::get(
       context, StringAttr::get(context, "sdpa"), {tile->workgroup(), 1, 1},
-      sizes, tile->splits, tile->accumulators, tile->registers);
+      sizes, tile->splits, tile->accumulators, tile->registers,
+      /*arithmetic=*/"f32", /*reduction=*/"workgroup",
+      convertsBytes ? "bytes" : "convert");
 }
 
 } // namespace llmc::codegen

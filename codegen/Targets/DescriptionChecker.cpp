@@ -208,8 +208,8 @@ private:
     const auto &plan = target.plan();
     if (plan.kv_type() == description::ELEMENT_TYPE_UNKNOWN)
       add("plan.kv_type", "is required");
-    if (plan.kv_type() == description::I8)
-      add("plan.kv_type", "is I8, allowed are F32 and F16");
+    if (plan.activations() == description::I8)
+      add("plan.activations", "is I8, allowed are F32 and F16");
     if (plan.prefill_activations() == description::F16)
       add("plan.prefill_activations", "is F16, allowed are F32 and I8");
     if (plan.prefill_activations() == description::I8 &&

@@ -55,6 +55,13 @@ target::Family toFamily(description::Family family) {
   }
 }
 
+/// The device attribute's name for a type; f32 for one that is not given.
+StringRef elementName(description::ElementType type) {
+  if (type == description::F16)
+    return "f16";
+  return type == description::I8 ? "i8" : "f32";
+}
+
 template <typename Values>
 llvm::SmallVector<int64_t> toIntegers(const Values &values) {
   return llvm::SmallVector<int64_t>(values.begin(), values.end());
@@ -87,10 +94,10 @@ target::DeviceAttr toDeviceAttr(const Target &description,
       memory.max_buffer_range(), memory.max_allocation_bytes(),
       memory.max_push_constant_bytes(), description.versions().spirv_minor(),
       description.versions().vulkan_minor(), plan.max_unroll(),
-      toIntegers(plan.row_buckets()),
-      plan.kv_type() == description::F16 ? "f16" : "f32", features, quirks,
-      plan.prefill_activations() == description::I8 ? "i8" : "f32",
-      memory.max_uniform_range(), memory.max_storage_buffers());
+      toIntegers(plan.row_buckets()), elementName(plan.kv_type()), features,
+      quirks, elementName(plan.prefill_activations()),
+      elementName(plan.activations()), memory.max_uniform_range(),
+      memory.max_storage_buffers());
 }
 
 format::TargetInfo toTargetInfo(const Target &description) {

@@ -113,15 +113,15 @@ Status Compilation::checkOptions() const {
   if (options.emit == Emit::File && options.outputPath.empty())
     return Status(StatusCode::InvalidArgument, "no output file is given");
   if (!options.kvType.empty() && options.kvType != "f32" &&
-      options.kvType != "f16")
-    return Status(StatusCode::InvalidArgument, "the KV cache's type is '" +
-                                                   options.kvType +
-                                                   "', allowed is f32 or f16");
+      options.kvType != "f16" && options.kvType != "int8")
+    return Status(StatusCode::InvalidArgument,
+                  "the KV cache's type is '" + options.kvType +
+                      "', allowed is f32, f16 or int8");
   if (!options.activations.empty() && options.activations != "f32" &&
-      !hasInt8Activations())
-    return Status(StatusCode::InvalidArgument, "the activations' type is '" +
-                                                   options.activations +
-                                                   "', allowed is f32 or int8");
+      options.activations != "f16" && !hasInt8Activations())
+    return Status(StatusCode::InvalidArgument,
+                  "the activations' type is '" + options.activations +
+                      "', allowed is f32, f16 or int8");
   if (auto types =
           transforms::WeightTypes::create(options.weights, options.weightRules);
       !types)
@@ -141,19 +141,23 @@ Status Compilation::applyTypes(description::Target &target) const {
   if (options.kvType == "f16" && !features.f16_storage())
     return Status(StatusCode::InvalidArgument,
                   "target '" + target.name() +
-                      "' stores no f16; its KV cache can be f32 only");
+                      "' stores no f16; its KV cache can be f32 or int8");
   if (hasInt8Activations() && !features.int_dot())
     return Status(StatusCode::InvalidArgument,
                   "target '" + target.name() +
                       "' has no integer dot product; its activations can be "
-                      "f32 only");
+                      "f32 or f16");
   description::Plan &plan = *target.mutable_plan();
   if (!options.kvType.empty())
-    plan.set_kv_type(options.kvType == "f16" ? description::F16
-                                             : description::F32);
-  if (!options.activations.empty())
+    plan.set_kv_type(options.kvType == "int8"  ? description::I8
+                     : options.kvType == "f16" ? description::F16
+                                               : description::F32);
+  if (!options.activations.empty()) {
     plan.set_prefill_activations(hasInt8Activations() ? description::I8
                                                       : description::F32);
+    plan.set_activations(options.activations == "f16" ? description::F16
+                                                      : description::F32);
+  }
   return okStatus();
 }
 

@@ -51,10 +51,11 @@ struct CompileOptions {
   std::vector<std::string> weightRules;
   /// A tuning file, looked up before the shipped ones; empty: none.
   std::string tuningPath;
-  /// Element type of KV caches, "f32" or "f16"; empty: the target's.
+  /// Element type of KV caches, "f32", "f16" or "int8"; empty: the target's.
   std::string kvType;
-  /// Type of the activations that linears of many rows read, "f32" or "int8"
-  /// ("i8" too); empty: the target's.
+  /// Type of activations: "f16" of values between dispatches that it holds for
+  /// certain, "int8" ("i8" too) of those that linears of many rows read, else
+  /// "f32"; empty: the target's.
   std::string activations;
   Emit emit = Emit::File;
   /// Functions of these numbers of rows return what each region computes

@@ -35,6 +35,7 @@ static void addFusionPasses(OpPassManager &manager) {
 }
 
 static void addRowBucketPasses(OpPassManager &manager) {
+  manager.addPass(transforms::createSetCacheTypesPass());
   manager.addPass(transforms::createExpandRowBucketsPass());
 }
 
@@ -42,6 +43,8 @@ static void addRegionPasses(OpPassManager &manager) {
   // What is quantized, and what a region holds, depends on the number of rows.
   manager.addNestedPass<FuncOp>(fusion::createQuantizeActivationsPass());
   manager.addNestedPass<FuncOp>(fusion::createFormRegionsPass());
+  // Only what crosses regions lies in memory.
+  manager.addPass(transforms::createNarrowActivationsPass());
 }
 
 static void addStrategyPasses(OpPassManager &manager) {

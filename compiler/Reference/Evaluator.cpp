@@ -62,6 +62,20 @@ void roundTo(Type elementType, Precision precision, Tensor &tensor) {
       value = static_cast<float>(value);
 }
 
+/// What is left of a head's rows [rows, heads, head dimension] in a cache of
+/// |type|: numbers of f16, or codes of i8 times the scale of their row.
+void keep(Type type, Precision precision, Tensor &rows) {
+  if (!type.isInteger(8))
+    return roundTo(type, precision, rows);
+  Shape shape = rows.shape;
+  rows.shape = {shape[0] * shape[1], shape[2]};
+  QuantizedTensor quantized = quantize(rows, /*group=*/0);
+  roundTo(mlir::Float32Type::get(type.getContext()), precision,
+          quantized.scales);
+  rows = dequantize(quantized.codes, quantized.scales);
+  rows.shape = std::move(shape);
+}
+
 /// The sizes of a reshape's result: at most one is dynamic and follows from the
 /// number of elements.
 Shape inferShape(RankedTensorType type, int64_t count) {
@@ -279,7 +293,8 @@ llvm::Expected<Tensor> Evaluator::evaluateKvAppend(Operation &op,
                                                    Values &values) {
   auto append = cast<graph::KvAppendOp>(op);
   auto state = module.lookupSymbol<graph::StateOp>(append.getState());
-  int64_t capacity = cast<RankedTensorType>(state.getType()).getShape()[1];
+  auto cache = cast<RankedTensorType>(state.getType());
+  int64_t capacity = cache.getDimSize(1);
   Tensor input = dense(append.getInput(), values);
   int64_t position = integer(append.getPosition(), values);
   int64_t keys = position + input.shape[0];
@@ -287,6 +302,7 @@ llvm::Expected<Tensor> Evaluator::evaluateKvAppend(Operation &op,
     return fail(op, "writes positions " + Twine(position) + " to " +
                         Twine(keys - 1) + ", allowed are 0 to " +
                         Twine(capacity - 1));
+  keep(cache.getElementType(), precision, input);
   int64_t rowSize = input.shape[1] * input.shape[2];
   std::vector<double> &rows = states[append.getState()];
   if (rows.size() < static_cast<size_t>(keys * rowSize))
@@ -552,6 +568,9 @@ llvm::Expected<Tensor> Evaluator::evaluate(Operation &op, Values &values) {
   return llvm::TypeSwitch<Operation *, Result>(&op)
       .Case([&](graph::ConstantOp constant) -> Result {
         return Tensor::scalar(constant.getValue().convertToDouble());
+      })
+      .Case([&](graph::ConvertOp convert) -> Result {
+        return dense(convert.getInput(), values);
       })
       .Case([&](graph::MatmulOp) { return evaluateMatmul(op, values); })
       .Case([&](graph::QuantizedLinearOp linearOp) {

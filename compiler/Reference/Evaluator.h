@@ -31,7 +31,8 @@ public:
   /// Calls a function with one tensor per argument, in order. With
   /// Precision::Single every op's results are rounded to float. Fails, naming
   /// the op's location, for arguments that don't fit the function's types,
-  /// tokens beyond the table, and positions beyond a state's capacity.
+  /// tokens beyond the table, and positions beyond a state's capacity. Caches
+  /// hold what their element type keeps of each number.
   /// `select_rows` gives all rows from the first on unless its type says how
   /// many; rows beyond the input's end are zeros.
   llvm::Expected<std::vector<Tensor>> run(StringRef function,

@@ -79,6 +79,7 @@ private:
   llvm::Error addBuffers();
   llvm::Error placeWeights();
   llvm::Error placeStates();
+  void noteCacheType(program::SliceOp slice);
   llvm::Error checkAllocations();
   llvm::Error addSelfTest();
   llvm::Error addKernel(program::KernelOp kernel);
@@ -147,6 +148,16 @@ llvm::Error ProgramEncoder::addBuffers() {
   return checkAllocations();
 }
 
+/// A state of heads is a KV cache.
+void ProgramEncoder::noteCacheType(program::SliceOp slice) {
+  auto type = slice.getValueType()
+                  ? dyn_cast<RankedTensorType>(*slice.getValueType())
+                  : RankedTensorType();
+  if (type && type.getRank() == 3)
+    llvm::raw_string_ostream(*variant.mutable_kv_type() = "")
+        << type.getElementType();
+}
+
 /// States keep their order; a buffer takes as many as one allocation may hold.
 llvm::Error ProgramEncoder::placeStates() {
   std::map<uint64_t, uint64_t> sizes; // by the planner's offset
@@ -154,6 +165,7 @@ llvm::Error ProgramEncoder::placeStates() {
     if (slice.getStorage() == Storage::State) {
       uint64_t &size = sizes[slice.getOffset().value_or(0)];
       size = std::max(size, slice.getBytes());
+      noteCacheType(slice);
     }
   });
   Place begin = {0, 0}; // of the buffer being filled: its index, first offset

@@ -34,6 +34,50 @@ def ExpandRowBucketsPass : Pass<"llmc-expand-row-buckets", "::mlir::ModuleOp"> {
   ];
 }
 
+def SetCacheTypesPass : Pass<"llmc-set-cache-types", "::mlir::ModuleOp"> {
+  let summary = "give KV caches the element type that the module's device keeps them in";
+  let description = [{
+    States of f32 that a kv_append writes get the device's `kv_type`; other states, and caches that have another type
+    already, stay. From there on lowering, planning and the evaluator go by the state's type.
+
+    ```mlir
+    graph.state @blk.0.k : tensor<2x2048x64xf32>   →   graph.state @blk.0.k : tensor<2x2048x64xi8>
+    ```
+
+    Errors: a module without `target.device`, heads that an i8 cache cannot hold.
+  }];
+  let statistics = [
+    Statistic<"numCaches", "num-caches", "caches with another type than f32">
+  ];
+}
+
+def NarrowActivationsPass : Pass<"llmc-narrow-activations", "::mlir::ModuleOp"> {
+  let summary = "let values lie between dispatches as f16 where they fit for certain";
+  let description = [{
+    For a device whose `activations` are `f16`. A result of a region becomes f16 when a bound of its numbers that holds for
+    every input of the model is at most 65000, and every region that reads it can: the region ends in a `convert`, its
+    readers begin with one. Bounds follow from the gains of norms and the lengths of weight rows, which are read from the
+    model's files (Magnitude.h). Results of functions, caches and quantized activations stay as they are, and so does what
+    no norm bounds, such as the residual stream of decoders (decision 0012).
+
+    ```mlir
+    %y = graph.region (%a = %x …) {            %y = graph.region (%a = %x …) {
+      %0 = graph.rms_norm %a, %g                 %0 = graph.rms_norm %a, %g
+                                                 %1 = graph.convert %0 : tensor<?x64xf32> -> tensor<?x64xf16>
+      graph.yield %0 }                    →      graph.yield %1 }
+    %z = graph.region (%b = %y …) {            %z = graph.region (%b = %y …) {
+                                                 %2 = graph.convert %b : tensor<?x64xf16> -> tensor<?x64xf32>
+      %3 = graph.quantized_linear %b, %w         %3 = graph.quantized_linear %2, %w
+    ```
+
+    Errors: a module without `target.device`, a file that cannot be read.
+  }];
+  let statistics = [
+    Statistic<"numNarrowed", "num-narrowed", "values that lie in memory as f16">
+  ];
+  let dependentDialects = ["::llmc::graph::GraphDialect"];
+}
+
 def ExposeRegionsPass : Pass<"llmc-expose-regions", "::mlir::func::FuncOp"> {
   let summary = "return the results of all regions, to look at each dispatch";
   let description = [{

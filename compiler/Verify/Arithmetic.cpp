@@ -6,6 +6,10 @@
 
 namespace llmc::verify {
 
+static bool isHalf(Type type) {
+  return cast<RankedTensorType>(type).getElementType().isF16();
+}
+
 std::string arithmeticOf(graph::RegionOp region) {
   for (auto linear : region.getBody().getOps<graph::QuantizedLinearOp>())
     if (linear.getScales())
@@ -16,6 +20,9 @@ std::string arithmeticOf(graph::RegionOp region) {
   bool attends = !region.getBody().getOps<graph::SdpaOp>().empty();
   if (device && attends && device.getKvType() != "f32")
     return device.getKvType().str();
+  if (llvm::any_of(region->getOperandTypes(), isHalf) ||
+      llvm::any_of(region->getResultTypes(), isHalf))
+    return "f16";
   auto config = region.getLoweringConfig();
   return config ? config->getArithmetic().str() : "f32";
 }

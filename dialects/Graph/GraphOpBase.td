@@ -19,6 +19,8 @@ class Graph_Op<string mnemonic, list<Trait> traits = []> : Op<GraphDialect, mnem
 
 def Graph_IsScalar : CPred<"$_self == ::mlir::RankedTensorType::get({}, ::mlir::IntegerType::get($_self.getContext(), 32))">;
 def Graph_Tensor : RankedTensorOf<[F32, F16]>;
+// What a state keeps of numbers.
+def Graph_StateTensor : RankedTensorOf<[F32, F16, I8]>;
 def Graph_EncodedTensor : RankedTensorOf<[Graph_EncodedType]>;
 def Graph_IndexTensor : RankedTensorOf<[I32]>;
 def Graph_CodeTensor : RankedTensorOf<[I8]>;

@@ -35,14 +35,17 @@ def Graph_StateOp : Graph_Op<"state", [Symbol]> {
   let summary = "memory that lives from step to step";
   let description = [{
     A KV cache is [KV heads, context length, head dimension], the past of a `short_conv` of n taps [n - 1, channels].
+    The element type says what a cache keeps of a number: f16 rounds it; i8 keeps a code, and a scale for each row of a
+    head, as `quantize_activations` gives them for a row. How they lie in memory is in docs/architecture.md.
 
     - state_c1: the dimensions are static and at least 1
+    - state_c2: a state of i8 has rank 3 and a last dimension that is a multiple of 4
 
     ```mlir
     graph.state @blk.0.k : tensor<2x2048x64xf32>
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Graph_Tensor>:$type);
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Graph_StateTensor>:$type);
   let assemblyFormat = "$sym_name `:` $type attr-dict";
   let hasVerifier = 1;
 }
@@ -175,6 +178,21 @@ def Graph_ReluOp : Graph_UnaryOp<"relu", "max(x, 0)">;
 def Graph_ExpOp : Graph_UnaryOp<"exp", "exp x">;
 def Graph_SqrtOp : Graph_UnaryOp<"sqrt", "sqrt x">;
 def Graph_ErfOp : Graph_UnaryOp<"erf", "erf x">;
+
+def Graph_ConvertOp : Graph_Op<"convert", [Pure, Graph_WorksByElement, SameOperandsAndResultShape]> {
+  let summary = "the same numbers in another element type, rounded to the nearest";
+  let description = [{
+    Says where numbers lie in memory as f16: a region that ends in a `convert` stores f16, one that begins with it reads
+    f16. Arithmetic is on f32.
+
+    ```mlir
+    %h = graph.convert %x : tensor<?x256xf32> -> tensor<?x256xf16>
+    ```
+  }];
+  let arguments = (ins Graph_Tensor:$input);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+}
 
 def Graph_ReshapeOp : Graph_Op<"reshape", [Pure]> {
   let summary = "the same elements in the same order under another shape";

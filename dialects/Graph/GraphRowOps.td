@@ -109,7 +109,7 @@ def Graph_ShortConvOp : Graph_Op<"short_conv", [AttrSizedOperandSegments, AllTyp
 
     - short_conv_c1: the input is [rows, channels] and the result has its type; the taps are [channels * n], n at least 2
     - short_conv_c2: there are a state and a position, or ranges
-    - short_conv_c3: the symbol is a state [n - 1, channels]
+    - short_conv_c3: the symbol is a state [n - 1, channels] of f32
     - short_conv_c4: the ranges are [rows, 2]
     - short_conv_c5: ahead is 0 to n - 1, and 0 where there is a state
 
@@ -234,7 +234,8 @@ def Graph_KvAppendOp : Graph_Op<"kv_append", [DeclareOpInterfaceMethods<SymbolUs
   let summary = "writes row t of the input at position + t of the cache; gives positions 0 … position + rows - 1";
   let description = [{
     The input is [rows, KV heads, head dimension], the cache [KV heads, context length, head dimension], the result
-    [keys, KV heads, head dimension] where keys = position + rows, at most the context length.
+    [keys, KV heads, head dimension] where keys = position + rows, at most the context length. What the result holds has
+    been through the state's element type.
 
     - kv_append_c1: the symbol is a state of rank 3
     - kv_append_c2: input and result have rank 3 and the state's KV heads and head dimension

@@ -121,10 +121,12 @@ ShortConvOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   int64_t channels = shapeOf(getInput())[1];
   std::array<int64_t, 2> wanted = {shapeOf(getTaps())[0] / channels - 1,
                                    channels};
-  if (!state || cast<RankedTensorType>(state.getType()).getShape() !=
-                    ArrayRef<int64_t>(wanted))
+  auto type =
+      state ? cast<RankedTensorType>(state.getType()) : RankedTensorType();
+  if (!state || type.getShape() != ArrayRef<int64_t>(wanted) ||
+      !type.getElementType().isF32())
     return emitOpError("short_conv_c3: names no state [")
-           << wanted[0] << ", " << wanted[1] << "]: " << getStateAttr();
+           << wanted[0] << ", " << wanted[1] << "] of f32: " << getStateAttr();
   return success();
 }
 

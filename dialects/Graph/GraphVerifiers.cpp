@@ -123,11 +123,17 @@ LogicalResult WeightOp::verify() {
 }
 
 LogicalResult StateOp::verify() {
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(getType()).getShape();
+  auto type = cast<RankedTensorType>(getType());
+  ArrayRef<int64_t> shape = type.getShape();
   if (llvm::any_of(shape, [](int64_t size) { return size < 1; }))
     return emitOpError("state_c1: dimensions must be static and at least 1, "
                        "got ")
-           << getType();
+           << type;
+  if (type.getElementType().isInteger(8) &&
+      (shape.size() != 3 || shape.back() % 4 != 0))
+    return emitOpError("state_c2: a cache of i8 must have rank 3 and a "
+                       "multiple of 4 elements a head, got ")
+           << type;
   return success();
 }
 

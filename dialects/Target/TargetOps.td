@@ -51,10 +51,11 @@ def Target_DeviceAttr : AttrDef<TargetDialect, "Device"> {
     "int64_t":$vulkan_minor,
     "int64_t":$max_unroll,
     Target_ListParameter<"int64_t">:$row_buckets,
-    StringRefParameter<"element type of the KV cache: f32 or f16">:$kv_type,
+    StringRefParameter<"element type of the KV cache: f32, f16 or i8">:$kv_type,
     Target_ListParameter<"::mlir::StringAttr">:$features,
     Target_ListParameter<"::mlir::StringAttr">:$quirks,
     StringRefParameter<"type of the activations that linears of many rows read: f32 or i8", "\"f32\"">:$prefill_activations,
+    StringRefParameter<"type in which values lie between dispatches where it holds them: f32 or f16", "\"f32\"">:$activations,
     DefaultValuedParameter<"int64_t", "0", "largest range of a uniform buffer in bytes, 0 if none may be used">:$max_uniform_range,
     DefaultValuedParameter<"int64_t", "0", "most storage buffers of a kernel, 0 if unknown">:$max_storage_buffers);
   let assemblyFormat = "`<` struct(params) `>`";

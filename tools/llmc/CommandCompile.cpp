@@ -52,7 +52,7 @@ int runCompile(const Arguments &arguments) {
   options.texts("weights-for", "REGEX=TYPE", compile.weightRules,
                 "another type, or keep, for weights of matching names; the "
                 "first that matches counts");
-  options.choice("kv", {"f32", "f16"}, compile.kvType,
+  options.choice("kv", {"f32", "f16", "int8"}, compile.kvType,
                  "element type of the KV cache (default: the target's)");
   options.choice("pooling", {"none", "mean", "first", "last"}, compile.pooling,
                  "how a text encoder's rows become an embedding (default: as "
@@ -61,8 +61,10 @@ int runCompile(const Arguments &arguments) {
                "with --pooling: embeddings get length 1");
   options.text("tuning", "FILE", compile.tuningPath,
                "tiles for linears, as `llmc tune` writes them");
-  options.choice("activations", {"f32", "int8", "i8"}, compile.activations,
-                 "type of the activations in prefill (default: the target's)");
+  options.choice("activations", {"f32", "f16", "int8", "i8"},
+                 compile.activations,
+                 "type of the activations: f16 between dispatches, int8 in "
+                 "prefill (default: the target's)");
   options.choice("emit", {"graph", "fused", "regions", "program", "spirv"},
                  emit, "print the IR at a border instead");
   options.text("dump-dir", "DIR", compile.dumpFolder,

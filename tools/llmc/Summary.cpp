@@ -149,6 +149,7 @@ Json toJson(const format::Reader &reader, const format::Variant &variant,
                {"arena_bytes", summary.arenaBytes},
                {"state_bytes", summary.stateBytes},
                {"self_tests", summary.numSelfTests},
+               {"kv_type", summary.kvType},
                {"buffers", Json::array()},
                {"weights", Json::array()},
                {"kernels", Json::array()},
@@ -180,6 +181,7 @@ VariantSummary summarize(const format::Manifest &manifest,
                          const format::Variant &variant) {
   VariantSummary summary;
   summary.target = variant.target().name();
+  summary.kvType = variant.kv_type();
   summary.numKernels = static_cast<size_t>(variant.kernels_size());
   summary.numSelfTests = static_cast<size_t>(variant.self_test().cases_size());
   for (const format::Buffer &buffer : variant.buffers()) {

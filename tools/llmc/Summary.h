@@ -31,6 +31,8 @@ struct VariantSummary {
   uint64_t weightBytes = 0;
   uint64_t arenaBytes = 0;
   uint64_t stateBytes = 0;
+  /// Element type of KV caches; empty without any.
+  std::string kvType;
   /// Of weights that are matrices, padding and scales included.
   double bytesPerWeight = 0;
   size_t numKernels = 0;

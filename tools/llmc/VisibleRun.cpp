@@ -8,6 +8,7 @@
 
 #include "compiler/Driver/Driver.h"
 #include "compiler/Driver/RecordedOptions.h"
+#include "compiler/Verify/Arithmetic.h"
 
 #include <algorithm>
 #include <cmath>
@@ -45,13 +46,6 @@ int64_t bucketFor(const runtime::Module &module, const std::string &function,
 }
 
 namespace {
-
-/// Of one dispatch, by the type in which its linear multiplies.
-double boundOfDispatch(const std::string &arithmetic) {
-  if (arithmetic == "i8")
-    return 2e-2;
-  return arithmetic == "f16" ? 5e-3 : 2e-5;
-}
 
 /// A file that is removed in the end.
 class TemporaryFile {
@@ -185,7 +179,7 @@ VisibleRun::compareFunction(const std::string &function,
       return;
     dispatches.push_back({function + " " + region.label,
                           errorOfFirst(visible->second, wanted),
-                          boundOfDispatch(region.arithmetic)});
+                          verify::boundOf(region.arithmetic)});
     std::copy_n(visible->second.begin(), wanted.size(), wanted.begin());
   };
   auto results = evaluator->run(function, described.rows(), arguments, compare);
@@ -202,7 +196,7 @@ VisibleRun::compareFunction(const std::string &function,
       dispatches.push_back(
           {function + " " + (returned.size() == 1 ? lastLabel : name),
            errorOfFirst(visible->second, numbers.values),
-           boundOfDispatch(lastArithmetic)});
+           verify::boundOf(lastArithmetic)});
   return returned;
 }
 

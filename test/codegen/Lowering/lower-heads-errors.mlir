@@ -7,10 +7,10 @@
   spirv_minor = 3, vulkan_minor = 1, max_unroll = 32, row_buckets = [1, 8, 32], kv_type = "f16", features = [],
   quirks = []>
 module attributes {target.device = #device} {
-  graph.state @k : tensor<1x64x6xf32>
+  graph.state @k : tensor<1x64x6xf16>
   func.func @odd_pairs_in_an_f16_cache(%x: tensor<?x1x6xf32> {graph.name = "x"}, %pos: tensor<i32> {graph.name = "position"})
       -> (tensor<?x1x6xf32> {graph.name = "y"}) attributes {graph.rows = 8 : i64} {
-    // expected-error @+1 {{keeps heads of 6 elements, 6 of them turned, in an f16 cache; both must be even and the latter a multiple of four}}
+    // expected-error @+1 {{has heads of 6 elements, 6 of them turned, in f16 or i8; both must be even and the latter a multiple of four}}
     %y:2 = graph.region (%a = %x : tensor<?x1x6xf32>, %p = %pos : tensor<i32>) -> (tensor<?x1x6xf32>, tensor<?x1x6xf32>) {
       %0 = graph.rotary %a, %p pairs half base 1.0e4 dim 6 : tensor<?x1x6xf32> -> tensor<?x1x6xf32>
       %1 = graph.kv_append @k, %0, %p : tensor<?x1x6xf32> -> tensor<?x1x6xf32>

@@ -8,8 +8,8 @@
   spirv_minor = 3, vulkan_minor = 1, max_unroll = 32, row_buckets = [1, 8, 32], kv_type = "f16", features = [],
   quirks = []>
 module attributes {target.device = #device} {
-  graph.state @k : tensor<1x1024x64xf32>
-  graph.state @v : tensor<1x1024x64xf32>
+  graph.state @k : tensor<1x1024x64xf16>
+  graph.state @v : tensor<1x1024x64xf16>
 
   // One dispatch reads ranges of one linear's rows; caches are f16 as the device says, in words that need no 16-bit type.
   // CHECK-LABEL: program.entry @parts_are_one_dispatch

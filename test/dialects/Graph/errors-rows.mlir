@@ -74,7 +74,7 @@ func.func @short_conv_past(%x: tensor<?x4xf32>, %t: tensor<12xf32>) {
 // -----
 graph.state @s : tensor<3x4xf32>
 func.func @short_conv_state(%x: tensor<?x4xf32>, %t: tensor<12xf32>, %p: tensor<i32>) {
-  // expected-error@+1 {{short_conv_c3: names no state [2, 4]: @s}}
+  // expected-error@+1 {{short_conv_c3: names no state [2, 4] of f32: @s}}
   %0 = graph.short_conv %x, %t state @s, %p : tensor<?x4xf32>, tensor<12xf32>
   return
 }

@@ -31,6 +31,14 @@ graph.weight @w : tensor<4x32x!graph.encoded<q4_0>> from [#graph.source<file = 0
 graph.state @s : tensor<2x?x64xf32>
 
 // -----
+// expected-error@+1 {{state_c2: a cache of i8 must have rank 3 and a multiple of 4 elements a head, got 'tensor<2x8x6xi8>'}}
+graph.state @s : tensor<2x8x6xi8>
+
+// -----
+// expected-error@+1 {{state_c2}}
+graph.state @s : tensor<2x64xi8>
+
+// -----
 func.func @missing() {
   // expected-error@+1 {{load_weight_c1: names no weight: @w}}
   %0 = graph.load_weight @w : tensor<4x!graph.encoded<f32>>

@@ -12,6 +12,8 @@ graph.weight @"blk.0.q+blk.0.k" : tensor<24x!graph.encoded<f32>> from [
   #graph.source<file = 0, offset = 0, rows = 16>, #graph.source<file = 0, offset = 96, rows = 8>]
 // CHECK: graph.state @blk.0.k : tensor<2x2048x64xf32>
 graph.state @blk.0.k : tensor<2x2048x64xf32>
+// CHECK: graph.state @codes : tensor<2x2048x64xi8>
+graph.state @codes : tensor<2x2048x64xi8>
 
 // CHECK-LABEL: @weights
 func.func @weights(%tokens: tensor<?xi32>, %x: tensor<?x256xf32>) {
@@ -52,6 +54,8 @@ func.func @arithmetic(%x: tensor<?x256xf32>, %bias: tensor<256xf32>, %batch: ten
   %2 = graph.mul %x, %c : tensor<?x256xf32>, tensor<f32> -> tensor<?x256xf32>
   // CHECK: graph.div
   %3 = graph.div %x, %c : tensor<?x256xf32>, tensor<f32> -> tensor<?x256xf32>
+  // CHECK: graph.convert %{{.*}} : tensor<?x256xf32> -> tensor<?x256xf16>
+  %half = graph.convert %x : tensor<?x256xf32> -> tensor<?x256xf16>
   // CHECK: graph.silu %{{.*}} : tensor<?x256xf32>
   %4 = graph.silu %x : tensor<?x256xf32>
   // CHECK: graph.gelu %

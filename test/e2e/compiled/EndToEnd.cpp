@@ -71,7 +71,7 @@ size_t TemporaryFolder::count() const {
 Status compile(const std::string &input, const std::string &output,
                const std::vector<std::string> &targets, int64_t maxContext,
                const std::vector<std::string> &limits,
-               const std::string &activations) {
+               const std::string &activations, const std::string &kv) {
   driver::CompileOptions options;
   options.inputPath = input;
   options.outputPath = output;
@@ -79,6 +79,7 @@ Status compile(const std::string &input, const std::string &output,
   options.maxContext = maxContext;
   options.limits = limits;
   options.activations = activations;
+  options.kvType = kv;
   std::string text;
   return driver::compileModel(options, text);
 }

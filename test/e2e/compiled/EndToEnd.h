@@ -37,12 +37,13 @@ private:
 
 /// Compiles the model file |input| to |output|. |maxContext| 0: the model's
 /// own. |limits|: of the targets, as `llmc compile --limit` takes them.
-/// |activations| of prefill: "f32", "i8", or the target's.
+/// |activations|, |kv|: as --activations and --kv have them; empty: the
+/// target's.
 Status compile(const std::string &input, const std::string &output,
                const std::vector<std::string> &targets = {"lavapipe"},
                int64_t maxContext = 0,
                const std::vector<std::string> &limits = {},
-               const std::string &activations = "");
+               const std::string &activations = "", const std::string &kv = "");
 
 /// Loads a .llmc file; |variant| empty: the best for the device. Compiled
 /// pipelines are kept in the build folder.

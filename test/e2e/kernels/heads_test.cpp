@@ -296,9 +296,11 @@ class ProjectionTest : public HeadsTest {
 protected:
   /// Runs 5 of 8 rows at position 33 of 40 and compares queries and both
   /// caches, unwritten places included.
-  void check(bool half, const std::string &target = "lavapipe") {
+  void check(const std::string &cacheType,
+             const std::string &target = "lavapipe", int headDim = 64) {
     Projection projection;
-    auto runner = compile(projection.text(), {target, half});
+    projection.headDim = headDim;
+    auto runner = compile(projection.text(), {target, cacheType});
     ASSERT_TRUE(runner);
     constexpr int kPosition = 33, kRows = 5;
     Numbers numbers(1);
@@ -321,8 +323,13 @@ protected:
         queries.insert(queries.end(), one.begin(), one.end());
       }
     expectClose(runner->read<float>("y"), queries, 2e-6);
+    // Half a step of 127, and what the numbers themselves are off by.
+    const double tolerance = cacheType == "f32"   ? 2e-6
+                             : cacheType == "f16" ? 5e-4
+                                                  : 0.5 / 127 + 1e-5;
     for (bool isKey : {true, false}) {
-      std::vector<float> cache = readCache(*runner, isKey ? "k" : "v", half);
+      std::vector<float> cache =
+          readCache(*runner, isKey ? "k" : "v", cacheType, headDim);
       for (int head = 0; head < projection.kvHeads; ++head)
         for (int position = 0; position < projection.context; ++position) {
           float *place = &cache[(size_t(head) * projection.context + position) *
@@ -340,15 +347,32 @@ protected:
               projection.heads + (isKey ? 0 : projection.kvHeads) + head;
           expectClose(found,
                       expectedHead(rowHead(row, source), gain, position, isKey),
-                      half ? 5e-4 : 2e-6);
+                      tolerance);
         }
     }
   }
 
+  /// Codes times the scales behind them; NaN where there is no scale.
+  static std::vector<float> readCodes(ProgramRunner &runner,
+                                      const std::string &name, int headDim) {
+    std::vector<int8_t> codes = runner.read<int8_t>(name);
+    std::vector<float> words = runner.read<float>(name);
+    size_t numRows = codes.size() / size_t(headDim + 4);
+    const float *scales = words.data() + words.size() - numRows;
+    std::vector<float> result;
+    for (size_t i = 0; i < numRows * size_t(headDim); ++i)
+      result.push_back(float(codes[i]) * scales[i / size_t(headDim)]);
+    return result;
+  }
+
   static std::vector<float> readCache(ProgramRunner &runner,
-                                      const std::string &name, bool half) {
-    if (!half)
+                                      const std::string &name,
+                                      const std::string &cacheType,
+                                      int headDim) {
+    if (cacheType == "f32")
       return runner.read<float>(name);
+    if (cacheType == "i8")
+      return readCodes(runner, name, headDim);
     std::vector<float> result;
     for (uint16_t bits : runner.read<uint16_t>(name))
       result.push_back((bits & 0x7fff) > 0x7c00 ? NAN : fromHalf(bits));
@@ -356,11 +380,60 @@ protected:
   }
 };
 
-TEST_F(ProjectionTest, appendsOnlyTheRowsOfTheStep) { check(/*half=*/false); }
-TEST_F(ProjectionTest, halfPrecisionCaches) { check(/*half=*/true); }
+TEST_F(ProjectionTest, appendsOnlyTheRowsOfTheStep) { check("f32"); }
+TEST_F(ProjectionTest, halfPrecisionCaches) { check("f16"); }
+TEST_F(ProjectionTest, cachesOfCodes) {
+  for (int headDim : {64, 80, 256})
+    check("i8", "lavapipe", headDim);
+}
 // Vectors of two elements.
 TEST_F(ProjectionTest, kernelsOfATargetOfFewRegisters) {
-  check(/*half=*/true, "mali-g76");
+  check("f16", "mali-g76");
+  for (int headDim : {64, 80, 256})
+    check("i8", "mali-g76", headDim);
+}
+
+// Codes and scales as the formula says: halves go to the even code, a row of
+// zeros has scale 0, and rows of any size are scaled.
+TEST_F(HeadsTest, codesOfACache) {
+  const std::string type = "tensor<?x1x8xf32>";
+  auto runner =
+      compile("module {\n  graph.state @k : tensor<1x8x8xf32>\n"
+              "  func.func @f(%x: " +
+                  type +
+                  " {graph.name = \"x\"}, %p: tensor<i32> "
+                  "{graph.name = \"position\"}) attributes "
+                  "{graph.rows = 4 : i64} {\n"
+                  "    %y = graph.region (%a = %x : " +
+                  type + ", %q = %p : tensor<i32>) -> (" + type +
+                  ") {\n      %0 = graph.kv_append @k, %a, %q : " + type +
+                  " -> " + type + "\n      graph.yield %0 : " + type +
+                  "\n    }\n    return\n  }\n}\n",
+              {"lavapipe", "i8"});
+  ASSERT_TRUE(runner);
+  runner->write(
+      "x", std::vector<float>{
+               127,      0.5,    1.5,      -2.5,  -127, 2.5, -0.5, 0, // scale 1
+               0,        0,      0,        0,     0,    0,   0,    0, //
+               1e30F,    -1e30F, 6e29F,    1e20F, 0,    0,   0,    0,
+               2.54e-5F, 8e-8F,  -1.5e-7F, 0,     0,    0,   0,    0});
+  runner->run("f", /*position=*/2, 4);
+  std::vector<int8_t> codes = runner->read<int8_t>("k");
+  const std::vector<int8_t> wanted = {127, 0,    2,  -2, -127, 2, 0, 0, //
+                                      0,   0,    0,  0,  0,    0, 0, 0, //
+                                      127, -127, 76, 0,  0,    0, 0, 0,
+                                      127, 0,    -1, 0,  0,    0, 0, 0};
+  EXPECT_EQ(std::vector<int8_t>(codes.begin() + 16, codes.begin() + 48),
+            wanted);
+  std::vector<float> words = runner->read<float>("k");
+  ASSERT_EQ(words.size(), 24u);
+  const float *scales = &words[16];
+  EXPECT_TRUE(std::isnan(scales[1]));
+  EXPECT_EQ(scales[2], 1);
+  EXPECT_EQ(scales[3], 0);
+  EXPECT_FLOAT_EQ(scales[4], 1e30F / 127);
+  EXPECT_FLOAT_EQ(scales[5], 2e-7F);
+  EXPECT_TRUE(std::isnan(scales[6]));
 }
 
 // The runtime never asks for it; the kernel holds all the same.

@@ -14,7 +14,7 @@ struct Shape {
   int heads, kvHeads, headDim, context, maxRows;
   int splits = 0; // 0: as Strategy chooses
   bool causal = true;
-  bool halfCache = false;
+  std::string cacheType = "f32";
   int window = 0;
   double softCap = 0;
   int biasHeads = 0; // 0: no bias
@@ -142,6 +142,59 @@ Step makeStep(const Shape &shape, int position, int rows) {
   return step;
 }
 
+/// A row of a head as an i8 cache keeps it: its scale, and codes of at most
+/// 127.
+struct QuantizedRow {
+  float scale = 0;
+  std::vector<int8_t> codes;
+};
+
+QuantizedRow quantizeRow(const float *row, int size) {
+  float largest = 0;
+  for (int i = 0; i < size; ++i)
+    largest = std::max(largest, std::abs(row[i]));
+  QuantizedRow result;
+  result.scale = largest / 127;
+  for (int i = 0; i < size; ++i)
+    result.codes.push_back(largest == 0
+                               ? int8_t{0}
+                               : static_cast<int8_t>(std::nearbyint(
+                                     double(row[i]) * 127 / double(largest))));
+  return result;
+}
+
+/// Codes [KV heads][context][head dimension], then scales. Rows of NaN, which
+/// nothing may read, become codes of -1 and scales of NaN.
+std::vector<uint8_t> quantizedCache(const Shape &shape,
+                                    const std::vector<float> &cache) {
+  std::vector<uint8_t> bytes;
+  std::vector<float> scales;
+  for (size_t first = 0; first < cache.size(); first += shape.headDim) {
+    if (std::isnan(cache[first])) {
+      bytes.insert(bytes.end(), shape.headDim, 0xff);
+      scales.push_back(NAN);
+      continue;
+    }
+    QuantizedRow row = quantizeRow(&cache[first], shape.headDim);
+    bytes.insert(bytes.end(), row.codes.begin(), row.codes.end());
+    scales.push_back(row.scale);
+  }
+  auto *begin = reinterpret_cast<const uint8_t *>(scales.data());
+  bytes.insert(bytes.end(), begin, begin + 4 * scales.size());
+  return bytes;
+}
+
+/// What is left of keys or values in an i8 cache.
+void keepAsCodes(const Shape &shape, std::vector<float> &cache) {
+  for (size_t first = 0; first < cache.size(); first += shape.headDim) {
+    if (std::isnan(cache[first]))
+      continue;
+    QuantizedRow row = quantizeRow(&cache[first], shape.headDim);
+    for (int i = 0; i < shape.headDim; ++i)
+      cache[first + size_t(i)] = row.scale * float(row.codes[size_t(i)]);
+  }
+}
+
 /// The score of a key for a row and head, from the product; -infinity where the
 /// key is hidden.
 double finish(const Shape &shape, const Step &step, double product, int row,
@@ -206,8 +259,10 @@ protected:
         std::fill_n(cache.begin() +
                         (long(head) * shape.context + key) * shape.headDim,
                     shape.headDim, NAN);
-    if (!shape.halfCache)
+    if (shape.cacheType == "f32")
       return runner.write(name, cache);
+    if (shape.cacheType == "i8")
+      return runner.write(name, quantizedCache(shape, cache));
     std::vector<uint16_t> halves;
     for (float number : cache)
       halves.push_back(std::isnan(number) ? 0xffff : toHalf(number));
@@ -248,13 +303,18 @@ protected:
 
   void check(const Shape &shape,
              const std::vector<std::pair<int, int>> &positionsAndRows) {
-    auto runner = compile(text(shape), {shape.target, shape.halfCache});
+    auto runner = compile(text(shape), {shape.target, shape.cacheType});
     ASSERT_TRUE(runner);
     for (auto [position, rows] : positionsAndRows) {
       SCOPED_TRACE("position " + std::to_string(position) + ", rows " +
                    std::to_string(rows));
       Step step = makeStep(shape, position, rows);
-      expectClose(run(*runner, shape, step), expected(shape, step), 1e-5);
+      std::vector<float> found = run(*runner, shape, step);
+      if (shape.cacheType == "i8") {
+        keepAsCodes(shape, step.k);
+        keepAsCodes(shape, step.v);
+      }
+      expectClose(found, expected(shape, step), 1e-5);
     }
   }
 };
@@ -297,9 +357,67 @@ TEST_F(SdpaTest, halfPrecisionCache) {
   for (int headDim : {12, 64, 80, 128}) {
     SCOPED_TRACE(headDim);
     Shape shape = {4, 2, headDim, 300, 17};
-    shape.halfCache = true;
+    shape.cacheType = "f16";
     check(shape, {{0, 3}, {250, 17}});
   }
+}
+
+// Against codes and scales computed here, so that only sums in f32 differ.
+TEST_F(SdpaTest, cacheOfCodes) {
+  for (int headDim : {4, 12, 64, 80, 128, 256})
+    for (int group : {1, 4}) {
+      SCOPED_TRACE(headDim);
+      Shape shape = {2 * group, 2, headDim, 300, 17};
+      shape.cacheType = "i8";
+      check(shape, {{0, 3}, {250, 17}});
+    }
+}
+
+TEST_F(SdpaTest, cacheOfCodesInEveryKindOfTile) {
+  for (const std::string tile :
+       {"workgroup = [16, 1, 1], tile = [8, 2, 4, 8, 4]",
+        "workgroup = [32, 1, 1], tile = [4, 4, 32, 64, 8]",
+        "workgroup = [64, 1, 1], tile = [4, 2, 32, 32, 16, 4]",
+        "workgroup = [16, 1, 1], tile = [4, 1, 4, 16, 2]",
+        "workgroup = [16, 1, 1], tile = [4, 1, 4, 16, 2], decode = bytes"})
+    for (int splits : {1, 3}) {
+      SCOPED_TRACE(tile);
+      Shape shape = {8, 2, 64, 1048, 40, splits};
+      shape.tile = tile;
+      shape.cacheType = "i8";
+      shape.window = splits == 3 ? 100 : 0;
+      check(shape, {{0, 1}, {5, 17}, {1000, 40}});
+    }
+}
+
+TEST_F(SdpaTest, cacheOfCodesOnMobileTargets) {
+  for (const char *target : {"adreno-840", "mali-g610", "mali-g76"})
+    for (int headDim : {64, 80, 128, 256})
+      for (int maxRows : {1, 40}) {
+        SCOPED_TRACE(std::string(target) + ", " + std::to_string(headDim));
+        Shape shape = {8, 2, headDim, 300, maxRows};
+        shape.cacheType = "i8";
+        shape.target = target;
+        check(shape, {{0, 1}, {250, std::min(maxRows, 33)}});
+      }
+}
+
+// Keys and values of 1e20 and 1e-20, and rows of zeros, whose scale is 0: all
+// weights are equal, a sixth of each key's.
+TEST_F(SdpaTest, codesOfExtremeRows) {
+  Shape shape = {1, 1, 64, 8, 6};
+  shape.causal = false;
+  shape.cacheType = "i8";
+  auto runner = compile(text(shape), {"lavapipe", "i8"});
+  ASSERT_TRUE(runner);
+  Step step = makeStep(shape, 0, 6);
+  step.q.assign(step.q.size(), 0);
+  const float sizes[] = {1e20F, 0, 1e-20F, 0, 3e20F, 0};
+  for (size_t i = 0; i < step.newV.size(); ++i)
+    step.newK[i] = step.newV[i] = sizes[i / 64] * (i % 2 ? -1.0F : 1.0F);
+  std::vector<float> y = run(*runner, shape, step);
+  for (size_t i = 0; i < step.newV.size(); ++i)
+    ASSERT_NEAR(y[i], 4e20 / 6 * (i % 2 ? -1.0 : 1.0), 1e15) << i;
 }
 
 // Tiles of every kind: one, two and four queries an invocation, of one row or
@@ -335,7 +453,7 @@ TEST_F(SdpaTest, tilesOfMobileTargets) {
           SCOPED_TRACE(std::string(target) + ", " + std::to_string(headDim) +
                        ", " + std::to_string(group));
           Shape shape = {2 * group, 2, headDim, 300, maxRows};
-          shape.halfCache = true;
+          shape.cacheType = "f16";
           shape.target = target;
           check(shape, {{0, 1}, {250, std::min(maxRows, 33)}});
         }
@@ -434,11 +552,11 @@ TEST_F(SdpaTest, rangesWithoutKeys) {
 
 // Scores of 30 * 30 * 128 and sums of 10000 are outside fp16.
 TEST_F(SdpaTest, valuesOutsideHalfPrecision) {
-  for (bool halfCache : {false, true}) {
+  for (const char *cacheType : {"f32", "f16", "i8"}) {
     Shape shape = {1, 1, 128, 8, 5};
     shape.causal = false;
-    shape.halfCache = halfCache;
-    auto runner = compile(text(shape), {"lavapipe", halfCache});
+    shape.cacheType = cacheType;
+    auto runner = compile(text(shape), {"lavapipe", cacheType});
     ASSERT_TRUE(runner);
     Step step = makeStep(shape, 0, 5);
     step.q.assign(step.q.size(), 30);

@@ -9,6 +9,7 @@
 #include "codegen/Strategy/Passes.h"
 #include "codegen/Targets/Targets.h"
 #include "compiler/Pipelines/Registration.h"
+#include "compiler/Transforms/Passes.h"
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -54,11 +55,15 @@ bool ProgramRunner::compileText(const std::string &text,
     llvm::errs() << llvm::toString(description.takeError()) << "\n";
     return false;
   }
-  if (options.halfCache)
-    description->mutable_plan()->set_kv_type(llmc::description::F16);
+  if (!options.cacheType.empty())
+    description->mutable_plan()->set_kv_type(
+        options.cacheType == "i8"    ? llmc::description::I8
+        : options.cacheType == "f16" ? llmc::description::F16
+                                     : llmc::description::F32);
   (*module)->setAttr(target::DeviceAttr::getModuleAttrName(),
                      targets::toDeviceAttr(*description, &context));
   mlir::PassManager passes(&context);
+  passes.addPass(transforms::createSetCacheTypesPass());
   passes.addPass(codegen::createSelectLoweringConfigsPass());
   passes.addPass(codegen::createLowerRegionsPass());
   passes.addPass(codegen::createAddSamplingPass());

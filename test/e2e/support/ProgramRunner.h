@@ -28,8 +28,9 @@ public:
   struct Options {
     /// A shipped description.
     std::string target = "lavapipe";
-    /// Whether KV caches hold f16, whatever the description says.
-    bool halfCache = false;
+    /// What KV caches hold, "f32", "f16" or "i8"; empty: as the description
+    /// says.
+    std::string cacheType = {};
   };
 
   /// `text` is a module of functions of regions. Null, after a message on

@@ -31,8 +31,8 @@ TEST(SdpaTile, obeysTheLimitsOfEveryDevice) {
     for (int64_t headDim : {4, 12, 20, 64, 80, 96, 128, 256})
       for (int64_t group : {1, 2, 4, 7, 8})
         for (int64_t rows : {1, 8, 128})
-          for (bool isHalf : {false, true}) {
-            SdpaProblem problem = {rows, 8 * group, 8, headDim, 4096, isHalf};
+          for (int64_t bits : {32, 16, 8}) {
+            SdpaProblem problem = {rows, 8 * group, 8, headDim, 4096, bits};
             std::optional<SdpaTile> tile = selectSdpaTile(problem, device);
             ASSERT_TRUE(tile) << headDim;
             SCOPED_TRACE(describe(problem, *tile));
@@ -59,7 +59,7 @@ TEST(SdpaTile, queriesOfManyRowsShareKeys) {
   for (int64_t headDim : {64, 80, 96, 128, 256})
     for (int64_t group : {1, 4})
       for (const SdpaDevice &device : {kMali, kAdreno}) {
-        SdpaProblem problem = {128, 8 * group, 8, headDim, 4096, true};
+        SdpaProblem problem = {128, 8 * group, 8, headDim, 4096, 16};
         SdpaTile tile = *selectSdpaTile(problem, device);
         SCOPED_TRACE(describe(problem, tile));
         EXPECT_GE(tile.perInvocation, 2);
@@ -75,7 +75,7 @@ TEST(SdpaTile, fewRowsKeepFullOccupancy) {
     for (int64_t group : {1, 4, 8})
       for (int64_t rows : {1, 8})
         for (const SdpaDevice &device : {kMali, kAdreno}) {
-          SdpaProblem problem = {rows, 8 * group, 8, headDim, 4096, true};
+          SdpaProblem problem = {rows, 8 * group, 8, headDim, 4096, 16};
           SdpaTile tile = *selectSdpaTile(problem, device);
           SCOPED_TRACE(describe(problem, tile));
           EXPECT_LE(tile.registers, device.registersFullOccupancy);
@@ -107,7 +107,7 @@ TEST(SdpaTile, registersAreThoseOfTheCompilers) {
     tile.lanes = measured.lanes;
     tile.keys = measured.keys;
     tile.valueLanes = measured.valueLanes;
-    SdpaProblem problem = {128, 32, 8, measured.headDim, 4096, true};
+    SdpaProblem problem = {128, 32, 8, measured.headDim, 4096, 16};
     EXPECT_NEAR(double(sdpaRegisters(problem, tile, measured.device)),
                 double(measured.registers), 0.2 * double(measured.registers))
         << describe(problem, tile);
@@ -130,7 +130,7 @@ TEST(SdpaTile, costIsThatOfTheCompiledLoops) {
     tile.lanes = measured.lanes;
     tile.keys = measured.keys;
     tile.valueLanes = measured.valueLanes;
-    SdpaProblem problem = {128, 32, 8, 128, 4096, true};
+    SdpaProblem problem = {128, 32, 8, 128, 4096, 16};
     EXPECT_NEAR(sdpaCost(problem, tile), measured.cost, 0.15 * measured.cost)
         << describe(problem, tile);
   }
@@ -138,26 +138,26 @@ TEST(SdpaTile, costIsThatOfTheCompiledLoops) {
 
 TEST(SdpaTile, decodeFillsTheWorkgroupWithTheHeadsOfAGroup) {
   for (const SdpaDevice &device : {kMali, kAdreno}) {
-    SdpaTile tile = *selectSdpaTile({1, 32, 8, 64, 4096, true}, device);
+    SdpaTile tile = *selectSdpaTile({1, 32, 8, 64, 4096, 16}, device);
     EXPECT_EQ(tile.queries, 4);
     EXPECT_EQ(tile.workgroup(), 64);
   }
 }
 
 TEST(SdpaTile, keysAreSplitWhereHeadsLeaveTheDeviceIdle) {
-  EXPECT_EQ(selectSdpaTile({1, 32, 8, 128, 8192, true}, kNvidia)->splits, 16);
-  EXPECT_EQ(selectSdpaTile({1, 32, 8, 128, 8192, true}, kAdreno)->splits, 3);
-  EXPECT_EQ(selectSdpaTile({1, 32, 8, 128, 8192, true}, kMali)->splits, 1);
+  EXPECT_EQ(selectSdpaTile({1, 32, 8, 128, 8192, 16}, kNvidia)->splits, 16);
+  EXPECT_EQ(selectSdpaTile({1, 32, 8, 128, 8192, 16}, kAdreno)->splits, 3);
+  EXPECT_EQ(selectSdpaTile({1, 32, 8, 128, 8192, 16}, kMali)->splits, 1);
 }
 
 TEST(SdpaTile, neitherManyRowsNorShortContextsAreSplit) {
-  EXPECT_EQ(selectSdpaTile({128, 32, 8, 128, 8192, true}, kNvidia)->splits, 1);
-  EXPECT_EQ(selectSdpaTile({1, 32, 8, 128, 128, true}, kNvidia)->splits, 1);
+  EXPECT_EQ(selectSdpaTile({128, 32, 8, 128, 8192, 16}, kNvidia)->splits, 1);
+  EXPECT_EQ(selectSdpaTile({1, 32, 8, 128, 128, 16}, kNvidia)->splits, 1);
 }
 
 TEST(SdpaTile, loadsInFlightTakeRegisters) {
   SdpaDevice device = kNvidia;
-  const SdpaProblem problem = {1, 32, 8, 128, 8192, true};
+  const SdpaProblem problem = {1, 32, 8, 128, 8192, 16};
   const SdpaTile before = *selectSdpaTile(problem, device);
   device.loadsAtOnce = 8;
   SdpaTile tile = before;
@@ -167,9 +167,9 @@ TEST(SdpaTile, loadsInFlightTakeRegisters) {
 
 TEST(SdpaTile, nothingFitsADeviceWithoutRegistersOrMemory) {
   EXPECT_FALSE(
-      selectSdpaTile({1, 8, 8, 64, 128, false}, {8, 16, 16, 512, 32768, 4}));
+      selectSdpaTile({1, 8, 8, 64, 128, 32}, {8, 16, 16, 512, 32768, 4}));
   EXPECT_FALSE(
-      selectSdpaTile({1, 8, 8, 64, 128, false}, {32, 64, 16, 512, 16, 4}));
+      selectSdpaTile({1, 8, 8, 64, 128, 32}, {32, 64, 16, 512, 16, 4}));
 }
 
 } // namespace

@@ -163,8 +163,8 @@ TEST(ParseTarget, WrongValuesArePlaced) {
        "to 4294967295"},
       {"f16_storage: true ", "",
        "29:3: error: plan.kv_type is F16, which needs features.f16_storage"},
-      {"kv_type: F16", "kv_type: I8",
-       "29:3: error: plan.kv_type is I8, allowed are F32 and F16"},
+      {"max_unroll: 16", "max_unroll: 16 activations: I8",
+       "30:18: error: plan.activations is I8, allowed are F32 and F16"},
       {"max_unroll: 16", "max_unroll: 16 prefill_activations: F16",
        "30:18: error: plan.prefill_activations is F16, allowed are F32 and "
        "I8"},
@@ -261,8 +261,22 @@ TEST(ToDeviceAttr, HoldsTheFacts) {
   EXPECT_EQ(device.getFeatures().size(), 2u);
   EXPECT_TRUE(device.hasQuirk("clamp_tanh"));
   EXPECT_EQ(device.getPrefillActivations(), "f32");
+  EXPECT_EQ(device.getActivations(), "f32");
   EXPECT_EQ(device.getMaxUniformRange(), 0);
   EXPECT_EQ(device.getQuirks().size(), 1u);
+}
+
+TEST(ToDeviceAttr, TypesOfThePlan) {
+  std::string text = kText;
+  text.replace(text.find("kv_type: F16"), 12,
+               "kv_type: I8 prefill_activations: I8 activations: F16");
+  llvm::Expected<Target> description = parseTarget(text, "x.textproto");
+  ASSERT_TRUE(bool(description));
+  mlir::MLIRContext context;
+  target::DeviceAttr device = toDeviceAttr(*description, &context);
+  EXPECT_EQ(device.getKvType(), "i8");
+  EXPECT_EQ(device.getPrefillActivations(), "i8");
+  EXPECT_EQ(device.getActivations(), "f16");
 }
 
 TEST(ToTargetInfo, HoldsWhatADeviceMustMatch) {

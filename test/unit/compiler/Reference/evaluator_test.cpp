@@ -19,6 +19,7 @@ namespace {
 
 using llmc::reference::Evaluator;
 using llmc::reference::Tensor;
+using testing::DoubleEq;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -84,6 +85,39 @@ TEST_F(EvaluatorTest, StatesLiveFromCallToCall) {
   evaluator.reset();
   EXPECT_THAT(call(evaluator, "append", {one, Tensor::scalar(1)}),
               ElementsAre(0, 0, 5, 6));
+}
+
+// A scale for each row of a head: of the two heads, one reaches 127, the other
+// 254 and nothing.
+TEST_F(EvaluatorTest, CachesKeepWhatTheirTypeHolds) {
+  const std::string text = R"mlir(
+    graph.state @s : tensor<2x4x4xTYPE>
+    func.func @append(%x: tensor<?x2x4xf32>, %p: tensor<i32>) -> tensor<?x2x4xf32> {
+      %y = graph.kv_append @s, %x, %p : tensor<?x2x4xf32> -> tensor<?x2x4xf32>
+      return %y : tensor<?x2x4xf32>
+    })mlir";
+  Tensor x({2, 2, 4},
+           {127, 0.5, 1.5, -2.5, 254, 1, 3, 5, 1, 2049, 0, 0, 0, 0, 0, 0});
+  auto keep = [&](const char *type) {
+    std::string typed = text;
+    typed.replace(typed.find("TYPE"), 4, type);
+    Evaluator evaluator = load(typed.c_str());
+    return call(evaluator, "append", {x, Tensor::scalar(0)});
+  };
+  EXPECT_THAT(keep("i8"), ElementsAre(127, 0, 2, -2, 254, 0, 4, 4, 0,
+                                      DoubleEq(2049), 0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(keep("f16"), ElementsAre(127, 0.5, 1.5, -2.5, 254, 1, 3, 5, 1,
+                                       2048, 0, 0, 0, 0, 0, 0));
+}
+
+TEST_F(EvaluatorTest, RoundsWhatIsConverted) {
+  Evaluator evaluator = load(R"mlir(
+    func.func @f(%x: tensor<?x2xf32>) -> tensor<?x2xf16> {
+      %y = graph.convert %x : tensor<?x2xf32> -> tensor<?x2xf16>
+      return %y : tensor<?x2xf16>
+    })mlir");
+  EXPECT_THAT(call(evaluator, "f", {Tensor({1, 2}, {2049, 0.1})}),
+              ElementsAre(2048, 0.0999755859375));
 }
 
 TEST_F(EvaluatorTest, RefusesPositionsBeyondTheState) {
