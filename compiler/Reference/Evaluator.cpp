@@ -187,6 +187,10 @@ llvm::Error Evaluator::runOp(Operation &op, Values &values) {
     runQuantize(op, values);
     return llvm::Error::success();
   }
+  if (isa<graph::RouteOp>(op)) {
+    runRoute(op, values);
+    return llvm::Error::success();
+  }
   llvm::Expected<Tensor> result = evaluate(op, values);
   if (!result)
     return result.takeError();
@@ -215,7 +219,6 @@ llvm::Error Evaluator::runRegion(Operation &op, Values &values) {
   return llvm::Error::success();
 }
 
-/// The one op with several results.
 void Evaluator::runQuantize(Operation &op, Values &values) {
   auto quantizeOp = cast<graph::QuantizeActivationsOp>(op);
   QuantizedTensor result =
@@ -593,6 +596,13 @@ llvm::Expected<Tensor> Evaluator::evaluate(Operation &op, Values &values) {
       .Case<graph::RmsNormOp, graph::LayerNormOp, graph::L2NormalizeOp,
             graph::ReduceMeanOp, graph::SoftmaxOp>(
           [&](auto) { return evaluateRows(op, values); })
+      .Case([&](graph::ExpertLinearOp) -> Result {
+        return evaluateExpertLinear(op, values);
+      })
+      .Case([&](graph::WeightedSumOp sum) -> Result {
+        return weightedSum(dense(sum.getInput(), values),
+                           dense(sum.getWeights(), values), precision);
+      })
       .Case([&](graph::PoolOp) { return evaluatePool(op, values); })
       .Case([&](graph::ShortConvOp) { return evaluateShortConv(op, values); })
       .Default([&](Operation *) -> Result {

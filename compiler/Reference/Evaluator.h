@@ -61,7 +61,9 @@ private:
                        std::vector<Tensor> &results);
   llvm::Error runOp(Operation &op, Values &values);
   llvm::Error runRegion(Operation &op, Values &values);
+  // The ops with several results.
   void runQuantize(Operation &op, Values &values);
+  void runRoute(Operation &op, Values &values);
   llvm::Expected<Tensor> evaluate(Operation &op, Values &values);
   llvm::Expected<Tensor> evaluateMatmul(Operation &op, Values &values);
   llvm::Expected<Tensor> evaluateBinary(Operation &op, Values &values);
@@ -75,6 +77,7 @@ private:
   llvm::Expected<Tensor> evaluateLinear(Tensor input, Value weight,
                                         Values &values);
   llvm::Expected<Tensor> evaluateEmbedding(Operation &op, Values &values);
+  Tensor evaluateExpertLinear(Operation &op, Values &values);
   llvm::Expected<Tensor> evaluateKvAppend(Operation &op, Values &values);
 
   /// The value as numbers; decodes a weight whole.

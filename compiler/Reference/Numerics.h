@@ -144,6 +144,27 @@ QuantizedTensor quantize(const Tensor &input, int64_t group);
 /// scale * code; `scales` as in QuantizedTensor.
 Tensor dequantize(const Tensor &codes, const Tensor &scales);
 
+/// The `chosen` experts of a row with the highest scores, the highest first, of
+/// equal ones the lower index first, and their shares of softmax(scores), which
+/// add up to 1 when they are normalized. scores [rows, experts], both results
+/// [rows, chosen].
+struct Routes {
+  Tensor weights, experts;
+};
+Routes route(const Tensor &scores, int64_t chosen, bool isNormalized,
+             Precision precision);
+
+/// y[t, j, n] = x[t, j] * row experts[t, j] * outputs + n, of a matrix of
+/// `numExperts` times `outputs` rows; x is [rows, chosen, k] or [rows, k], the
+/// same for all j. An expert beyond the last one counts as the last one.
+Tensor expertLinear(const Tensor &input, const Tensor &experts,
+                    int64_t numExperts, int64_t outputs, RowReader rowOf,
+                    Precision precision);
+
+/// y[t, :] = sum over j of weights[t, j] * x[t, j, :].
+Tensor weightedSum(const Tensor &input, const Tensor &weights,
+                   Precision precision);
+
 double silu(double x);
 double gelu(double x);
 double geluTanh(double x);

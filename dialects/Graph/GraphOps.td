@@ -4,6 +4,7 @@
 #define LLMC_DIALECTS_GRAPH_GRAPHOPS_TD
 
 include "dialects/Graph/GraphOpBase.td"
+include "dialects/Graph/GraphExpertOps.td"
 include "dialects/Graph/GraphRowOps.td"
 
 //===----------------------------------------------------------------------===//

@@ -168,6 +168,24 @@ func.func @attention(%q: tensor<?x4x64xf32>, %k: tensor<?x2x64xf32>, %scores: te
   return
 }
 
+// CHECK-LABEL: @experts
+func.func @experts(%x: tensor<?x256xf32>, %scores: tensor<?x8xf32>, %w: tensor<4096x256x!graph.encoded<q4_k>>,
+    %v: tensor<2048x512x!graph.encoded<q4_k>>) -> tensor<?x256xf32> {
+  // CHECK: graph.route %{{.*}} : tensor<?x8xf32> -> tensor<?x2xf32>, tensor<?x2xi32>
+  %0, %1 = graph.route %scores : tensor<?x8xf32> -> tensor<?x2xf32>, tensor<?x2xi32>
+  // CHECK: graph.route %{{.*}} normalized : tensor<?x8xf32> -> tensor<?x2xf32>, tensor<?x2xi32>
+  %weights, %experts = graph.route %scores normalized : tensor<?x8xf32> -> tensor<?x2xf32>, tensor<?x2xi32>
+  // CHECK: graph.expert_linear %{{.*}}, %{{.*}}, %{{.*}} : tensor<?x256xf32>, tensor<4096x256x!graph.encoded<q4_k>>, tensor<?x2xi32> -> tensor<?x2x512xf32>
+  %h = graph.expert_linear %x, %w, %experts
+      : tensor<?x256xf32>, tensor<4096x256x!graph.encoded<q4_k>>, tensor<?x2xi32> -> tensor<?x2x512xf32>
+  // CHECK: graph.expert_linear %{{.*}}, %{{.*}}, %{{.*}} : tensor<?x2x512xf32>, tensor<2048x512x!graph.encoded<q4_k>>, tensor<?x2xi32> -> tensor<?x2x256xf32>
+  %d = graph.expert_linear %h, %v, %experts
+      : tensor<?x2x512xf32>, tensor<2048x512x!graph.encoded<q4_k>>, tensor<?x2xi32> -> tensor<?x2x256xf32>
+  // CHECK: graph.weighted_sum %{{.*}}, %{{.*}} : tensor<?x2x256xf32>, tensor<?x2xf32> -> tensor<?x256xf32>
+  %y = graph.weighted_sum %d, %weights : tensor<?x2x256xf32>, tensor<?x2xf32> -> tensor<?x256xf32>
+  return %y : tensor<?x256xf32>
+}
+
 // CHECK-LABEL: @region
 func.func @region(%x: tensor<?x256xf32>) -> tensor<?x256xf32> {
   // CHECK: graph.region (%[[A:.*]] = %{{.*}} : tensor<?x256xf32>) -> (tensor<?x256xf32>) {
