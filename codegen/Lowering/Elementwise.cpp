@@ -142,6 +142,8 @@ FailureOr<Value> ElementwiseEmitter::compute(Value inBody) {
     }
     return emitElementwise(b, op, operands);
   }
+  if (auto sum = dyn_cast_if_present<graph::WeightedSumOp>(op))
+    return weightedSum(sum);
   auto reshape = dyn_cast_if_present<graph::ReshapeOp>(op);
   if (reshape && !unit.getContext().hasView(inBody))
     return evaluate(reshape.getInput());
@@ -151,6 +153,34 @@ FailureOr<Value> ElementwiseEmitter::compute(Value inBody) {
   Value index =
       b.add(b.add(b.mul(row, view->rowStride / 4), quad), view->offset / 4);
   return ActivationRows(unit, *view, program::Access::Read).load(index);
+}
+
+FailureOr<Value> ElementwiseEmitter::weightedSum(graph::WeightedSumOp sum) {
+  auto type = cast<RankedTensorType>(sum.getInput().getType());
+  int64_t size = type.getDimSize(2);
+  if (size % 4 != 0)
+    return sum.emitOpError("adds rows of ")
+           << size << " elements, no multiple of four";
+  FailureOr<View> input = unit.getContext().view(sum.getInput()),
+                  weights = unit.getContext().view(sum.getWeights());
+  if (failed(input) || failed(weights))
+    return failure();
+  KernelBuilder &b = unit.builder();
+  Value x = unit.bind(input->slice, b.f32x4(), program::Access::Read),
+        shares =
+            unit.bind(weights->slice, b.getF32Type(), program::Access::Read);
+  Value first =
+      b.add(b.add(b.mul(row, input->rowStride / 4), quad), input->offset / 4);
+  Value share = b.add(b.mul(row, weights->rowStride), weights->offset);
+  return b.forLoop(b.index(0), b.opaqueIndex(type.getDimSize(1)), b.index(1),
+                   ValueRange{b.constant(b.f32x4(), 0.0)},
+                   [&](Value place, ValueRange carried) {
+                     Value part =
+                         b.load(x, b.add(first, b.mul(place, size / 4)));
+                     Value factor =
+                         b.splat(b.load(shares, b.add(share, place)));
+                     return SmallVector<Value>{b.fma(part, factor, carried[0])};
+                   })[0];
 }
 
 FailureOr<Value> ElementwiseEmitter::loadVector(Value encoded,

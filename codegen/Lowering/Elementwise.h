@@ -34,7 +34,8 @@ public:
   /// States that `inBody`, which is not element-wise, is `vec4` here.
   void map(Value inBody, Value vec4) { known[inBody] = vec4; }
   /// The value here; an error at its op when it is neither known, element-wise,
-  /// a constant nor in memory, or broadcasts in a way that is not supported.
+  /// a weighted_sum, a constant nor in memory, or broadcasts in a way that is
+  /// not supported.
   FailureOr<Value> evaluate(Value inBody);
   /// Evaluates result `number` of the region, sets its padding to zero and
   /// stores it.
@@ -44,6 +45,7 @@ public:
 
 private:
   FailureOr<Value> compute(Value inBody);
+  FailureOr<Value> weightedSum(graph::WeightedSumOp sum);
   FailureOr<Value> broadcastOperand(Operation *op, Value operand);
   FailureOr<Value> loadVector(Value encoded, Value quadOfVector);
 

@@ -87,9 +87,9 @@ void GemmFrame::mapLinears(ElementwiseEmitter &emitter, int64_t quad,
     return rowScales.empty() ? result : b.mul(result, b.splat(rowScales[row]));
   };
   for (auto [linear, memory] : llvm::zip(parts.linears, waiting))
-    emitter.map(linear.getResult(),
+    emitter.map(linear->getResult(0),
                 scaled(b.load(memory, waitingPlace(number))));
-  emitter.map(parts.linears.back().getResult(), scaled(lastResults[number]));
+  emitter.map(parts.linears.back()->getResult(0), scaled(lastResults[number]));
 }
 
 LogicalResult GemmFrame::storeFloats() {

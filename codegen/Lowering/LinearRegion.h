@@ -14,17 +14,26 @@ namespace llmc::codegen {
 /// [select_rows] → [rms_norm] → one or two linears of equal weight types; what
 /// follows them is element-wise.
 struct LinearRegion {
-  SmallVector<graph::QuantizedLinearOp> linears;
+  /// All quantized_linear or all expert_linear.
+  SmallVector<Operation *> linears;
   SmallVector<WeightView> weights;
   /// Null when absent.
   graph::SelectRowsOp select;
   graph::RmsNormOp norm;
   /// In memory.
   View input;
+  /// Of expert_linears: the expert of each place, a row's places together.
+  std::optional<View> experts;
 
   const WeightLayout &layout() const { return weights.front().layout; }
   RankedTensorType resultType() {
-    return cast<RankedTensorType>(linears.front().getType());
+    return cast<RankedTensorType>(linears.front()->getResult(0).getType());
+  }
+  /// Places of a row of the result that have an expert each.
+  int64_t placesPerRow() { return experts ? resultType().getDimSize(1) : 1; }
+  /// Columns of a place, which as many rows of the weight compute.
+  int64_t outputs() {
+    return experts ? resultType().getDimSize(2) : layout().rows;
   }
   /// `gemv q8_0 2048x5632 x2 norm`, from the parts.
   std::string label(StringRef kind, int64_t rows);
@@ -39,8 +48,9 @@ public:
   /// Fails, with an error, when the norm's gain cannot be bound.
   static FailureOr<LinearInput> bind(KernelUnit &unit, LinearRegion &parts);
 
-  /// Where row `row` (of the linears' result; an index) begins. Rows beyond
-  /// `numRows` are read as the last one when `clampTo` is not 0.
+  /// Where row `row` (of the linears' result; an index) begins, with experts
+  /// place `row`. Rows beyond `numRows` are read as the last one when `clampTo`
+  /// is not 0.
   Value rowBase(Value row, int64_t clampTo);
   Value load(Value rowBase, Value quad) {
     return rows.load(unit->builder().add(rowBase, quad));
@@ -53,12 +63,16 @@ public:
   }
 
 private:
-  LinearInput(KernelUnit &unit, const LinearRegion &parts)
-      : unit(&unit), view(parts.input),
+  LinearInput(KernelUnit &unit, LinearRegion &parts)
+      : unit(&unit), view(parts.input), placesPerRow(parts.placesPerRow()),
+        hasPlaces(parts.experts && parts.input.type.getRank() == 3),
         rows(unit, parts.input, program::Access::Read) {}
 
   KernelUnit *unit;
   View view;
+  int64_t placesPerRow;
+  /// Whether each place has an input of its own.
+  bool hasPlaces;
   ActivationRows rows;
   Value gain;
   /// Added to every row; null without select_rows.

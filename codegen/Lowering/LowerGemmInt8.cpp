@@ -103,7 +103,7 @@ SmallVector<Value> GemmInt8Kernel::loadRowTiles(Value buffer,
 }
 
 LogicalResult GemmInt8Kernel::bindInput() {
-  graph::QuantizedLinearOp linear = parts.linears.front();
+  auto linear = cast<graph::QuantizedLinearOp>(parts.linears.front());
   FailureOr<View> scaleView = context.view(linear.getScales()),
                   sumView = context.view(linear.getSums());
   if (failed(scaleView) || failed(sumView))

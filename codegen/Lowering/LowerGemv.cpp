@@ -7,9 +7,11 @@
 // sums are added in workgroup
 // memory in a fixed order. A norm of the input costs its gain, in the loop or,
 // for staged input (GemvStage.h), before it, and a short loop for the sum of
-// squares; the result is scaled.
+// squares; the result is scaled. Rows of expert_linears are places
+// (ExpertPlace.h), one to a workgroup.
 
 #include "codegen/Lowering/Elementwise.h"
+#include "codegen/Lowering/ExpertPlace.h"
 #include "codegen/Lowering/GemvGroup.h"
 #include "codegen/Lowering/GemvStage.h"
 #include "codegen/Lowering/Reduction.h"
@@ -47,10 +49,13 @@ public:
         linearsAtOnce(context.getConfig().getTile()[1] / 4 / tilesAtOnce),
         kStep(context.getConfig().getTile()[2]),
         stagedColumns(stagedColumnsOf(context.getConfig())),
-        numRows(context.rowsOf(parts.resultType())),
+        numRows(context.rowsOf(parts.resultType()) * parts.placesPerRow()),
         subgroup(
             reductionSubgroup(context.getConfig(), context.getDevice(), lanes)),
-        partialLanes(subgroup ? lanes / subgroup * kQuadsPerTile : lanes) {}
+        partialLanes(subgroup ? lanes / subgroup * kQuadsPerTile : lanes) {
+    if (parts.experts)
+      experts.emplace(unit, parts);
+  }
 
   /// Emits an error for a config that does not fit the region.
   LogicalResult verify();
@@ -87,6 +92,7 @@ private:
   Value scaleStage();
   void prepareStage();
   void takePlace();
+  void setBegin(Value tileOfWeight);
   void normalize();
   LogicalResult reduceAndStore();
   std::pair<Value, Value> partialOf(Value result);
@@ -114,13 +120,18 @@ private:
   /// Of the linears whose sums were added up before those of the next took
   /// their place: the results of this lane, number lane, lane + lanes, ….
   SmallVector<SmallVector<Value>> earlierResults;
-  /// The lane's number, its quad and its share of the columns; the workgroup's
-  /// (first) tile and its first row.
+  /// Set for expert_linears.
+  std::optional<ExpertPlaces> experts;
+  /// The lane's number, its quad of the weight and its share of the columns;
+  /// the workgroup's (first) tile of the result and its first row.
   Value lane, quad, share, tile, firstRow;
   /// [linear][tile][row][lane] in workgroup memory.
   Value partials;
   /// The first group and behind the last one.
   Value begin, groups;
+  /// Whether another dispatch may have the workgroup's expert, where `begin` is
+  /// `groups`.
+  bool mayBeElsewhere = false;
   /// Workgroup memory: what is needed after the loops only.
   Value waitingPlace, waitingFactors;
 };
@@ -406,7 +417,7 @@ void GemvKernel::takePlace() {
   int64_t number = 0;
   for (Value *index : {&quad, &share, &firstRow, &begin})
     *index = b.toIndex(b.extract(place, number++));
-  tile = b.div(quad, kQuadsPerTile);
+  tile = experts ? b.groupId(gpu::Dimension::x) : b.div(quad, kQuadsPerTile);
   rows.rowBases.front() = input->rowBase(firstRow, 0);
   if (isHalf())
     stageFactor = b.load(waitingFactors, b.index(0));
@@ -449,14 +460,20 @@ LogicalResult GemvKernel::storeResult(Value result, int64_t ofLane) {
   for (auto [number, ofRow] : llvm::enumerate(resultFactors))
     factor =
         factor ? b.select(b.equal(row, b.index(number)), ofRow, factor) : ofRow;
-  ElementwiseEmitter emitter(unit, b.add(firstRow, row), quad);
+  Value resultRow = b.add(firstRow, row);
+  if (experts) {
+    quad = b.add(quad, experts->firstQuadOf(resultRow));
+    resultRow = experts->rowOf(resultRow);
+  }
+  ElementwiseEmitter emitter(unit, resultRow, quad);
   for (auto [number, linear] : llvm::enumerate(parts.linears)) {
     size_t last = number - earlierResults.size();
     Value sum =
         number < earlierResults.size()
             ? earlierResults[number][ofLane]
             : sumOverShares(static_cast<int64_t>(last) * tileRows, result);
-    emitter.map(linear.getResult(), factor ? b.mul(sum, b.splat(factor)) : sum);
+    emitter.map(linear->getResult(0),
+                factor ? b.mul(sum, b.splat(factor)) : sum);
   }
   for (unsigned number = 0; number < context.getRegion().getNumResults();
        ++number)
@@ -466,7 +483,7 @@ LogicalResult GemvKernel::storeResult(Value result, int64_t ofLane) {
 }
 
 LogicalResult GemvKernel::reduceAndStore() {
-  int64_t usedQuads = paddedRow(parts.layout().rows) / 4;
+  int64_t usedQuads = paddedRow(parts.outputs()) / 4;
   LogicalResult ok = success();
   for (int64_t base = 0; base < numResults(); base += lanes) {
     Value result = b.add(lane, base);
@@ -477,6 +494,8 @@ LogicalResult GemvKernel::reduceAndStore() {
     if (numRows % tileRows != 0)
       stores =
           b.logicalAnd(stores, b.less(b.add(firstRow, row), b.index(numRows)));
+    if (mayBeElsewhere)
+      stores = b.logicalAnd(stores, b.less(begin, groups));
     b.ifThen(stores, [&] { ok = storeResult(result, base / lanes); });
     if (failed(ok))
       return failure();
@@ -489,6 +508,9 @@ LogicalResult GemvKernel::verify() {
   int64_t numLinears = static_cast<int64_t>(parts.linears.size()),
           group = scaleGroupColumns(layout.format);
   auto error = [&] { return context.getRegion().emitOpError("of kind gemv "); };
+  if (experts && tileRows * tilesAtOnce != 1)
+    return error() << "has " << tileRows << " rows and " << tilesAtOnce
+                   << " tiles at once; of linears of experts it takes one";
   if (int64_t columns = context.getConfig().getTile()[1];
       columns != 4 && columns != 4 * std::max<int64_t>(numLinears, 2))
     return error() << "has a tile of " << columns
@@ -537,6 +559,20 @@ void GemvKernel::bindWeights(int64_t first) {
     }
 }
 
+/// A workgroup of rows beyond the step's, or of an expert in another part of
+/// the weight, begins behind the last group; a step has one row.
+void GemvKernel::setBegin(Value tileOfWeight) {
+  Value works;
+  if (context.rowsOf(parts.resultType()) != 1)
+    works = b.less(experts ? experts->rowOf(firstRow) : firstRow,
+                   unit.numRows(parts.resultType()));
+  if (Value isHere = experts ? experts->isInPart(tileOfWeight) : Value()) {
+    works = works ? b.logicalAnd(works, isHere) : isHere;
+    mayBeElsewhere = true;
+  }
+  begin = works ? b.select(works, b.index(0), groups) : b.index(0);
+}
+
 LogicalResult GemvKernel::emit() {
   FailureOr<LinearInput> bound = LinearInput::bind(unit, parts);
   if (failed(bound))
@@ -547,7 +583,8 @@ LogicalResult GemvKernel::emit() {
   tile = b.mul(b.groupId(gpu::Dimension::x), tilesAtOnce);
   firstRow = rowTiles == 1 ? b.index(0)
                            : b.mul(b.groupId(gpu::Dimension::y), tileRows);
-  quad = b.add(b.mul(tile, kQuadsPerTile), b.rem(lane, kQuadsPerTile));
+  Value ofWeight = experts ? experts->tileOfWeight(firstRow, tile) : tile;
+  quad = b.add(b.mul(ofWeight, kQuadsPerTile), b.rem(lane, kQuadsPerTile));
   share = b.div(lane, kQuadsPerTile);
   decoders.reserve(parts.linears.size() * tilesAtOnce);
   bindWeights(0);
@@ -557,12 +594,7 @@ LogicalResult GemvKernel::emit() {
         b.add(firstRow, row), numRows % tileRows != 0 ? numRows : 0));
 
   groups = b.opaqueIndex(decoders.front().numGroups());
-  // A workgroup of rows beyond the step's begins behind the last group; a step
-  // has one row.
-  begin = numRows == 1
-              ? b.index(0)
-              : b.select(b.less(firstRow, unit.numRows(parts.resultType())),
-                         b.index(0), groups);
+  setBegin(ofWeight);
   if (stagedColumns != 0)
     prepareStage();
   runPasses();
@@ -576,10 +608,10 @@ LogicalResult GemvKernel::emit() {
     b.barrier();
   if (failed(reduceAndStore()))
     return failure();
-  unit.finish(parts.label("gemv", numRows),
-              {llvm::divideCeilSigned(parts.layout().paddedRows,
-                                      kTileRows * tilesAtOnce),
-               rowTiles, 1});
+  unit.finish(
+      parts.label(context.getConfig().getKind().getValue(), numRows),
+      {llvm::divideCeilSigned(parts.outputs(), kTileRows * tilesAtOnce),
+       rowTiles, 1});
   return success();
 }
 

@@ -223,9 +223,11 @@ LogicalResult FunctionLowering::addRegionResults(graph::RegionOp region) {
       continue;
     }
     auto type = cast<RankedTensorType>(result.getType());
-    if (type.getRank() == 0 || !isa<mlir::FloatType>(type.getElementType()))
+    bool isIndices = type.getElementType().isInteger(32); // experts of rows
+    bool isActivation = isa<mlir::FloatType>(type.getElementType());
+    if (type.getRank() == 0 || (!isActivation && !isIndices))
       return region.emitOpError("has a result of type ")
-             << type << ", which is no f32 or f16 activation";
+             << type << ", which is no f32 or f16 activation and no indices";
     auto place = returned.find(result);
     values.views[result] =
         place == returned.end()

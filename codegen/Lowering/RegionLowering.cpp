@@ -146,8 +146,8 @@ FailureOr<WeightView> RegionContext::weight(Value inBody) {
 FailureOr<std::vector<RowRange>> RegionContext::weightParts() {
   for (Operation &op : region.getBody().front()) {
     Value weight;
-    if (auto linear = dyn_cast<graph::QuantizedLinearOp>(op))
-      weight = linear.getWeight();
+    if (isa<graph::QuantizedLinearOp, graph::ExpertLinearOp>(op))
+      weight = op.getOperand(1);
     else if (auto embedding = dyn_cast<graph::QuantizedEmbeddingOp>(op))
       weight = embedding.getTable();
     if (!weight)
@@ -210,6 +210,7 @@ RegionLowering findRegionLowering(StringRef kind) {
   static const llvm::StringMap<RegionLowering> lowerings = {
       {"elementwise", lowerElementwise},
       {"embedding", lowerEmbedding},
+      {"expert_gemv", lowerGemv},
       {"gemm", lowerGemm},
       {"gemv", lowerGemv},
       {"heads", lowerHeads},
@@ -217,6 +218,7 @@ RegionLowering findRegionLowering(StringRef kind) {
       {"layer_norm", lowerNorm},
       {"pool", lowerNorm},
       {"rms_norm", lowerNorm},
+      {"route", lowerRoute},
       {"sdpa", lowerSdpa},
       {"short_conv", lowerShortConv},
   };

@@ -94,8 +94,8 @@ public:
   /// What follows is about these rows of the region's matrices.
   void selectPart(RowRange rows) { part = rows; }
   RowRange getPart() const { return part; }
-  /// The column of a linear's result that the part's first row computes; 0 for
-  /// other roots.
+  /// The column of a quantized_linear's result that the part's first row
+  /// computes; 0 for other roots.
   int64_t firstColumn();
   /// Memory of the step for the region's own use between its dispatches.
   Value workspace(int64_t bytes);
@@ -155,6 +155,7 @@ LogicalResult lowerEmbedding(RegionContext &context);
 LogicalResult lowerElementwise(RegionContext &context);
 LogicalResult lowerHeads(RegionContext &context);
 LogicalResult lowerNorm(RegionContext &context);
+LogicalResult lowerRoute(RegionContext &context);
 LogicalResult lowerSdpa(RegionContext &context);
 LogicalResult lowerShortConv(RegionContext &context);
 

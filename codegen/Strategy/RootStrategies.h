@@ -30,18 +30,21 @@ struct StrategyInput {
 using RootStrategy =
     FailureOr<graph::LoweringConfigAttr> (*)(const StrategyInput &);
 
-/// The strategy for a region by its root: the first of linear, embedding, sdpa,
-/// heads (kv_append or rotary), short_conv, norm or pool that its body holds,
-/// else elementwise.
+/// The strategy for a region by its root: the first of linear, linear of
+/// experts, embedding, sdpa, heads (kv_append or rotary), short_conv, route,
+/// norm or pool that its body holds, else elementwise.
 RootStrategy findRootStrategy(graph::RegionOp region);
 
 FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input);
+FailureOr<graph::LoweringConfigAttr>
+selectExpertLinear(const StrategyInput &input);
 FailureOr<graph::LoweringConfigAttr>
 selectEmbedding(const StrategyInput &input);
 FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input);
 FailureOr<graph::LoweringConfigAttr>
 selectShortConv(const StrategyInput &input);
 FailureOr<graph::LoweringConfigAttr> selectHeads(const StrategyInput &input);
+FailureOr<graph::LoweringConfigAttr> selectRoute(const StrategyInput &input);
 FailureOr<graph::LoweringConfigAttr> selectNorm(const StrategyInput &input);
 FailureOr<graph::LoweringConfigAttr>
 selectElementwise(const StrategyInput &input);

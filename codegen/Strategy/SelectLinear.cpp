@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lowering configs of regions whose root is a quantized_linear: `gemv` or
-// `gemm`.
+// Lowering configs of regions whose root is a quantized_linear (`gemv` or
+// `gemm`) or an expert_linear (`expert_gemv`).
 
 #include "codegen/Lowering/WeightParts.h"
 #include "codegen/Lowering/WeightType.h"
@@ -47,9 +47,17 @@ FailureOr<LinearProblem> linearProblemOf(const StrategyInput &input) {
                        getFamilyStrategy(input.device)};
 }
 
-graph::LoweringConfigAttr toConfig(const LinearTile &tile,
-                                   const LinearProblem &problem,
-                                   MLIRContext *context) {
+static InFlightDiagnostic refuseDevice(const StrategyInput &input) {
+  graph::RegionOp region = input.region;
+  return region.emitOpError("has a linear for which no workgroup fits the ")
+         << input.device.getMaxInvocations() << " invocations of device '"
+         << input.device.getName() << "'";
+}
+
+static graph::LoweringConfigAttr toConfig(StringRef kind,
+                                          const LinearTile &tile,
+                                          const LinearProblem &problem,
+                                          MLIRContext *context) {
   const FamilyStrategy &strategy = problem.strategy;
   const GemvStrategy &gemv = strategy.gemv;
   SmallVector<int64_t> sizes = {tile.rows, tile.columns, tile.kStep};
@@ -61,14 +69,45 @@ graph::LoweringConfigAttr toConfig(const LinearTile &tile,
                                ? gemv.arithmetic
                                : "f32";
     return graph::LoweringConfigAttr::get(
-        context, StringAttr::get(context, "gemv"), tile.workgroup, sizes,
+        context, StringAttr::get(context, kind), tile.workgroup, sizes,
         /*splits=*/1, tile.accumulators, tile.registers, arithmetic,
         gemv.reduction, gemv.decode);
   }
   return graph::LoweringConfigAttr::get(
-      context, StringAttr::get(context, "gemm"), tile.workgroup, sizes,
+      context, StringAttr::get(context, kind), tile.workgroup, sizes,
       /*splits=*/1, tile.accumulators, tile.registers,
       problem.shape.isInt8 ? "i8" : "f32", "workgroup", strategy.gemm.decode);
+}
+
+graph::LoweringConfigAttr toConfig(const LinearTile &tile,
+                                   const LinearProblem &problem,
+                                   MLIRContext *context) {
+  return toConfig(tile.isGemv ? "gemv" : "gemm", tile, problem, context);
+}
+
+/// Each place of the result is a linear of one row by itself, whatever the
+/// number of rows.
+FailureOr<graph::LoweringConfigAttr>
+selectExpertLinear(const StrategyInput &input) {
+  graph::RegionOp region = input.region;
+  auto linears =
+      llvm::to_vector(region.getBody().getOps<graph::ExpertLinearOp>());
+  auto type = cast<RankedTensorType>(linears.front().getWeight().getType());
+  std::optional<WeightLayout> layout = layoutOf(type);
+  if (!layout)
+    return region.emitOpError("has a weight of type ")
+           << type << ", for which there is no layout";
+  bool hasNorm = !region.getBody().getOps<graph::RmsNormOp>().empty();
+  LinearProblem problem{{layout->format, /*rows=*/1,
+                         linears.front().numOutputs(), layout->columns,
+                         static_cast<int64_t>(linears.size()), hasNorm},
+                        limitsOf(input.device),
+                        getFamilyStrategy(input.device)};
+  std::optional<LinearTile> tile =
+      selectGemv(problem.shape, problem.limits, problem.strategy.gemv);
+  if (!tile)
+    return refuseDevice(input);
+  return toConfig("expert_gemv", *tile, problem, region.getContext());
 }
 
 FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input) {
@@ -79,9 +118,7 @@ FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input) {
   std::optional<LinearTile> tile =
       selectLinearTile(problem->shape, problem->limits, problem->strategy);
   if (!tile)
-    return region.emitOpError("has a linear for which no workgroup fits the ")
-           << input.device.getMaxInvocations() << " invocations of device '"
-           << input.device.getName() << "'";
+    return refuseDevice(input);
   FailureOr<LinearTile> tuned = findTunedTile(region, *problem, *tile);
   if (failed(tuned))
     return failure();

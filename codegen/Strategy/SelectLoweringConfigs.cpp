@@ -22,6 +22,8 @@ RootStrategy findRootStrategy(graph::RegionOp region) {
   static const Root roots[] = {
       {[](Operation &op) { return isa<graph::QuantizedLinearOp>(op); },
        selectLinear},
+      {[](Operation &op) { return isa<graph::ExpertLinearOp>(op); },
+       selectExpertLinear},
       {[](Operation &op) { return isa<graph::QuantizedEmbeddingOp>(op); },
        selectEmbedding},
       {[](Operation &op) { return isa<graph::SdpaOp>(op); }, selectSdpa},
@@ -31,6 +33,7 @@ RootStrategy findRootStrategy(graph::RegionOp region) {
        selectHeads},
       {[](Operation &op) { return isa<graph::ShortConvOp>(op); },
        selectShortConv},
+      {[](Operation &op) { return isa<graph::RouteOp>(op); }, selectRoute},
       {[](Operation &op) {
          return isa<graph::RmsNormOp, graph::LayerNormOp, graph::L2NormalizeOp,
                     graph::PoolOp>(op);

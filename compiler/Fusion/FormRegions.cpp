@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <array>
 #include <map>
 
 #define DEBUG_TYPE "llmc-form-regions"
@@ -63,8 +64,9 @@ NodeKind getKind(Operation *op) {
       .Case<graph::ShortConvOp>([](Operation *) { return NodeKind::Conv; })
       .Case<graph::RotaryOp, graph::KvAppendOp>(
           [](Operation *) { return NodeKind::Head; })
-      .Case<graph::QuantizedLinearOp>(
+      .Case<graph::QuantizedLinearOp, graph::ExpertLinearOp>(
           [](Operation *) { return NodeKind::Linear; })
+      .Case<graph::WeightedSumOp>([](Operation *) { return NodeKind::Sum; })
       .Case<graph::QuantizedEmbeddingOp>(
           [](Operation *) { return NodeKind::Embedding; })
       .Case<graph::SdpaOp>([](Operation *) { return NodeKind::Sdpa; })
@@ -86,7 +88,8 @@ FailureOr<PlannerInput> describe(Block &block) {
   PlannerInput input;
   DenseMap<Operation *, int> ids;
   std::map<const void *, int> types;
-  std::map<std::pair<const void *, const void *>, int> linearClasses;
+  // By input, type of the weight, and experts.
+  std::map<std::array<const void *, 3>, int> linearClasses;
   llvm::StringSet<llvm::MallocAllocator> states;
   auto number = [](auto &numbers, auto key) {
     return numbers.try_emplace(key, static_cast<int>(numbers.size()))
@@ -109,11 +112,15 @@ FailureOr<PlannerInput> describe(Block &block) {
       if (auto found = ids.find(operand.getDefiningOp()); found != ids.end())
         node.operands.push_back(found->second);
     node.type = number(types, op.getResult(0).getType().getAsOpaquePointer());
-    if (auto linear = dyn_cast<graph::QuantizedLinearOp>(op))
-      node.linearClass =
-          number(linearClasses,
-                 std::pair(linear.getInput().getAsOpaquePointer(),
-                           linear.getWeight().getType().getAsOpaquePointer()));
+    if (node.kind == NodeKind::Linear) {
+      auto ofExperts = dyn_cast<graph::ExpertLinearOp>(op);
+      node.linearClass = number(
+          linearClasses,
+          std::array{(const void *)op.getOperand(0).getAsOpaquePointer(),
+                     op.getOperand(1).getType().getAsOpaquePointer(),
+                     ofExperts ? ofExperts.getExperts().getAsOpaquePointer()
+                               : nullptr});
+    }
     node.isKept =
         append || llvm::is_contained(op.getUsers(), block.getTerminator());
     ids[&op] = static_cast<int>(input.ops.size());

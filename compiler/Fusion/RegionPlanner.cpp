@@ -423,6 +423,7 @@ std::vector<PlannedRegion> RegionPlanner::plan() {
   formWithNeighbours(NodeKind::Norm, Neighbours::All);
   formWithProducers(NodeKind::RowNorm);
   formWithNeighbours(NodeKind::Pool, Neighbours::All);
+  formWithNeighbours(NodeKind::Sum, Neighbours::All);
   formWithNeighbours(NodeKind::HeadNorm, Neighbours::All);
   formWithNeighbours(NodeKind::Elementwise, Neighbours::All);
   for (int id = 0; id != numNodes(); ++id)

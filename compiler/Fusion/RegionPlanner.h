@@ -20,6 +20,7 @@ enum class NodeKind {
   Norm,     // over whole rows; linears of few rows compute it themselves
   RowNorm,  // over whole rows, by itself
   Pool,     // rows of a text become one
+  Sum,      // over what experts give
   Conv,     // over neighbouring rows
   HeadNorm, // over the last dimension of [rows, heads, head dimension]
   Head,     // rotary, kv_append
@@ -65,10 +66,10 @@ constexpr int64_t kMaxRowsOfFusedNorm = 8;
 ///
 /// Roots in turn: linears (with a partner of the same class if one result
 /// comes of both), embeddings, attention, the heads that attention reads,
-/// convolutions, norms; then what is left. Around a root grow the element-wise
-/// ops that leave the region with one result, and the op that quantizes this
-/// result; into a convolution or norm that stands by itself the element-wise
-/// ops that only it reads.
+/// convolutions, norms, sums over experts; then what is left. Around a root
+/// grow the element-wise ops that leave the region with one result, and the op
+/// that quantizes this result; into a convolution or norm that stands by itself
+/// the element-wise ops that only it reads.
 std::vector<PlannedRegion> planRegions(const std::vector<PlanNode> &nodes,
                                        int64_t rows);
 

@@ -34,8 +34,9 @@ bool isLinearOrEmbedding(mlir::OpOperand &use) {
 
 bool isReadByLinearsAlone(graph::LoadWeightOp load) {
   return llvm::all_of(load->getUsers(), [](Operation *user) {
-    return isa<graph::DequantizeOp>(user) &&
-           llvm::all_of(user->getUses(), isLinearOrEmbedding);
+    return isa<graph::ExpertLinearOp>(user) ||
+           (isa<graph::DequantizeOp>(user) &&
+            llvm::all_of(user->getUses(), isLinearOrEmbedding));
   });
 }
 
