@@ -35,6 +35,7 @@ private:
   Value visible(Value perHead, StringRef name);
   Value scaledDotProduct(Value query, Value key, Value value, int64_t window);
   Value feedForward(Value input, const DecoderLayer &layer);
+  Value experts(Value input, const Experts &parameters);
 
   // Single ops.
   Value rmsNorm(Value input, const Weight &gain);
@@ -168,7 +169,25 @@ Value DecoderBuilder::shortConv(Value input, const ShortConv &parameters,
   return linear(binary<graph::MulOp>(c, mixed), parameters.out);
 }
 
+Value DecoderBuilder::experts(Value input, const Experts &parameters) {
+  Value scores = linear(input, parameters.router);
+  Type weights = tensor({kDynamic, parameters.numUsed}),
+       chosen = integers({kDynamic, parameters.numUsed});
+  auto route = graph::RouteOp::create(builder, loc, weights, chosen, scores,
+                                      parameters.isNormalized);
+  Value gate = expertLinear(input, parameters.gate, route.getExperts());
+  gate = activated(gate, model.activation);
+  Value up = expertLinear(input, parameters.up, route.getExperts());
+  Value down = expertLinear(binary<graph::MulOp>(gate, up), parameters.down,
+                            route.getExperts());
+  return graph::WeightedSumOp::create(builder, loc,
+                                      tensor({kDynamic, model.hiddenSize}),
+                                      down, route.getWeights());
+}
+
 Value DecoderBuilder::feedForward(Value input, const DecoderLayer &layer) {
+  if (layer.experts)
+    return experts(input, *layer.experts);
   Value gate = linear(input, layer.gate);
   gate = activated(gate, model.activation);
   Value up = linear(input, layer.up);

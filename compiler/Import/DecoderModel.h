@@ -15,7 +15,8 @@ namespace llmc::importer {
 
 /// x = x + [norm](output(attention(q, k, v of norm(x)))), or a convolution
 /// instead of attention
-/// x = x + [norm](down(activation(gate(norm(x))) * up(norm(x))))
+/// x = x + [norm](down(activation(gate(norm(x))) * up(norm(x)))), or experts
+/// instead
 struct DecoderLayer {
   Weight attentionNorm;
   /// Instead of attention, whose linears are unused then.
@@ -25,6 +26,8 @@ struct DecoderLayer {
   std::optional<Weight> queryNorm, keyNorm;
   Weight feedForwardNorm;
   Linear gate, up, down;
+  /// Instead of gate, up and down.
+  std::optional<Experts> experts;
   /// Of what is added to x.
   std::optional<Weight> postAttentionNorm, postFeedForwardNorm;
   /// A row sees the last `window` keys; 0: all.

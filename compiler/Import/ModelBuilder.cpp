@@ -70,22 +70,36 @@ graph::PackingAttr ModelBuilder::packingOf(const Weight &weight) {
       packed.zeros ? place(*packed.zeros) : graph::PlaceAttr());
 }
 
-void ModelBuilder::declareWeight(const Weight &weight) {
-  if (module.lookupSymbol(weight.name))
-    return;
-  OpBuilder::InsertionGuard guard(builder);
-  toModuleStart();
-  auto encoded = graph::EncodedType::get(builder.getContext(), weight.encoding);
+graph::SourceAttr ModelBuilder::sourceOf(const Weight &weight) {
   mlir::FloatAttr addend;
   if (weight.addend != 0.0f)
     addend = builder.getF32FloatAttr(weight.addend);
-  auto source = graph::SourceAttr::get(builder.getContext(), weight.file,
-                                       weight.offsetInBytes, weight.shape[0],
-                                       addend, packingOf(weight));
-  graph::WeightOp::create(
-      builder, loc, builder.getStringAttr(weight.name),
-      mlir::TypeAttr::get(RankedTensorType::get(weight.shape, encoded)),
-      builder.getArrayAttr(source));
+  return graph::SourceAttr::get(builder.getContext(), weight.file,
+                                weight.offsetInBytes, weight.shape[0], addend,
+                                packingOf(weight));
+}
+
+Value ModelBuilder::load(const std::string &name, ArrayRef<Weight> parts) {
+  SmallVector<int64_t> shape(parts.front().shape);
+  SmallVector<Attribute> sources;
+  shape[0] = 0;
+  for (const Weight &part : parts) {
+    shape[0] += part.shape[0];
+    sources.push_back(sourceOf(part));
+  }
+  auto type = RankedTensorType::get(
+      shape,
+      graph::EncodedType::get(builder.getContext(), parts.front().encoding));
+  if (!module.lookupSymbol(name)) {
+    OpBuilder::InsertionGuard guard(builder);
+    toModuleStart();
+    graph::WeightOp::create(builder, loc, builder.getStringAttr(name),
+                            mlir::TypeAttr::get(type),
+                            builder.getArrayAttr(sources));
+  }
+  return graph::LoadWeightOp::create(
+      builder, loc, type,
+      mlir::FlatSymbolRefAttr::get(builder.getContext(), name));
 }
 
 /// Declares a state of f32 and gives its name.
@@ -136,13 +150,8 @@ Value ModelBuilder::pooled(Value hidden, Value spans, graph::Pooling mode,
 //===----------------------------------------------------------------------===//
 
 Value ModelBuilder::decoded(const Weight &weight) {
-  declareWeight(weight);
-  auto encoded = graph::EncodedType::get(builder.getContext(), weight.encoding);
-  Value loaded = graph::LoadWeightOp::create(
-      builder, loc, RankedTensorType::get(weight.shape, encoded),
-      mlir::FlatSymbolRefAttr::get(builder.getContext(), weight.name));
   return graph::DequantizeOp::create(builder, loc, tensor(weight.shape),
-                                     loaded);
+                                     load(weight.name, weight));
 }
 
 Value ModelBuilder::matmul(Value lhs, Value rhs, bool transposeRhs,
@@ -159,6 +168,15 @@ Value ModelBuilder::linear(Value input, const Linear &parameters) {
   if (parameters.bias)
     result = binary<graph::AddOp>(result, decoded(*parameters.bias));
   return result;
+}
+
+Value ModelBuilder::expertLinear(Value input, const ExpertWeight &weight,
+                                 Value chosen) {
+  at(StringRef(weight.name).rsplit('.').first);
+  int64_t numChosen = cast<RankedTensorType>(chosen.getType()).getDimSize(1);
+  return graph::ExpertLinearOp::create(
+      builder, loc, tensor({kDynamic, numChosen, weight.outputs}), input,
+      load(weight.name, weight.parts), chosen);
 }
 
 Value ModelBuilder::embedding(Value tokens, const Weight &table) {

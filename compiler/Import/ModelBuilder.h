@@ -52,6 +52,8 @@ protected:
   Value linear(Value input, const Linear &parameters);
   Value matmul(Value lhs, Value rhs, bool transposeRhs,
                ArrayRef<int64_t> shape);
+  /// `input` [rows, k] or [rows, chosen, k], `chosen` [rows, chosen].
+  Value expertLinear(Value input, const ExpertWeight &weight, Value chosen);
   Value embedding(Value tokens, const Weight &table);
   Value constant(float value);
   Value activated(Value input, Activation activation);
@@ -84,7 +86,9 @@ protected:
 
 private:
   graph::PackingAttr packingOf(const Weight &weight);
-  void declareWeight(const Weight &weight);
+  graph::SourceAttr sourceOf(const Weight &weight);
+  /// Rows of `parts`, which have one encoding and width, behind one another.
+  Value load(const std::string &name, ArrayRef<Weight> parts);
   void toModuleStart();
 };
 

@@ -74,6 +74,29 @@ struct ShortConv {
   Weight taps;
 };
 
+/// More would not be in the registers of the kernel that chooses.
+inline constexpr int64_t kMaxExperts = 1024;
+
+/// The experts' matrices [outputs, inputs] of one linear, behind one another as
+/// one weight of that name; `parts` are its rows, piece by piece, of one
+/// encoding.
+struct ExpertWeight {
+  std::string name;
+  /// Rows of one expert.
+  int64_t outputs;
+  std::vector<Weight> parts;
+};
+
+/// Sum over the `numUsed` experts e of highest score of weight_e *
+/// down_e(activation(gate_e(x)) * up_e(x)); scores are router(x), weights their
+/// softmax, divided by the sum of the chosen ones if `isNormalized`.
+struct Experts {
+  Linear router;
+  ExpertWeight gate, up, down;
+  int64_t numUsed;
+  bool isNormalized;
+};
+
 struct Rotary {
   graph::RotaryPairs pairs;
   float base;

@@ -45,6 +45,8 @@ struct Architecture {
   /// The model of so many layers (27B) divides scores by the root of the hidden
   /// size per head, which differs from the head dimension there.
   size_t layersWithHiddenPerHead = 0;
+  /// The feed-forward part of every layer is a mixture of experts.
+  bool hasExperts = false;
 };
 
 constexpr Architecture kArchitectures[] = {
@@ -54,6 +56,11 @@ constexpr Architecture kArchitectures[] = {
      /*hasQueryKeyNorm=*/false},
     {"qwen3", RotaryPairs::Half, Bias::None, Bias::None,
      /*hasQueryKeyNorm=*/true},
+    {"qwen3moe", RotaryPairs::Half, Bias::None, Bias::None,
+     /*hasQueryKeyNorm=*/true, /*mayHaveRotaryFactors=*/false,
+     /*isGemma=*/false, /*windowPattern=*/1, /*windowRotaryBase=*/0.0f,
+     /*hasSoftCaps=*/false, /*hasShortConvs=*/false,
+     /*layersWithHiddenPerHead=*/0, /*hasExperts=*/true},
     {"gemma2", RotaryPairs::Half, Bias::None, Bias::None,
      /*hasQueryKeyNorm=*/false, /*mayHaveRotaryFactors=*/false,
      /*isGemma=*/true, /*windowPattern=*/2, /*windowRotaryBase=*/0.0f,
@@ -90,6 +97,7 @@ private:
   llvm::Error readArchitecture();
   llvm::Error readEncoderUse();
   llvm::Error readSizes();
+  llvm::Error readExpertCounts();
   llvm::Error readKvHeads();
   llvm::Error readHeads();
   llvm::Error readRotary();
@@ -103,10 +111,15 @@ private:
   llvm::Error readAttention(const Twine &prefix, DecoderLayer &layer);
   llvm::Error readShortConv(const Twine &prefix, importer::ShortConv &conv);
   llvm::Error readPostNorms(const Twine &prefix, DecoderLayer &layer);
+  llvm::Error readFeedForward(const Twine &prefix, DecoderLayer &layer);
+  llvm::Error readExperts(const Twine &prefix, importer::Experts &experts);
+  llvm::Error readExpertWeight(const Twine &name, int64_t outputs,
+                               int64_t inputs, importer::ExpertWeight &result);
   const Architecture *architecture = nullptr;
   DecoderModel model;
   /// Of a convolution.
   int64_t numTaps = 0;
+  int64_t numExperts = 0, numUsedExperts = 0;
 };
 
 //===----------------------------------------------------------------------===//
@@ -123,7 +136,7 @@ llvm::Error DecoderReader::readArchitecture() {
   if (!architecture)
     return fail("metadata 'general.architecture' is '" + *name +
                 "', supported are " + supportedArchitectures());
-  return readSource(model);
+  return readSource(model, architecture->hasExperts);
 }
 
 /// A file whose rows see later ones, too, is an encoder.
@@ -150,9 +163,41 @@ llvm::Error DecoderReader::readSizes() {
   if (llvm::Error error = readSize("embedding_length", model.hiddenSize))
     return error;
   if (llvm::Error error =
-          readSize("feed_forward_length", model.feedForwardSize))
+          readSize(architecture->hasExperts ? "expert_feed_forward_length"
+                                            : "feed_forward_length",
+                   model.feedForwardSize))
+    return error;
+  if (llvm::Error error = readExpertCounts())
     return error;
   return readReal("attention.layer_norm_rms_epsilon", model.normEpsilon);
+}
+
+/// The chosen experts' weights add up to 1 and are a softmax; a file that says
+/// otherwise is of another model.
+llvm::Error DecoderReader::readExpertCounts() {
+  if (!architecture->hasExperts)
+    return llvm::Error::success();
+  if (llvm::Error error = readSize("expert_count", numExperts, std::nullopt,
+                                   importer::kMaxExperts))
+    return error;
+  if (llvm::Error error =
+          readSize("expert_used_count", numUsedExperts, std::nullopt,
+                   static_cast<uint64_t>(numExperts)))
+    return error;
+  constexpr uint64_t kSoftmax = 1;
+  auto function = file.findUnsigned(key("expert_gating_func"));
+  if (!function)
+    return function.takeError();
+  if (function->value_or(kSoftmax) != kSoftmax)
+    return fail("metadata '" + key("expert_gating_func") + "' is " +
+                Twine(**function) + ", allowed is 1 (softmax)");
+  auto isNormalized = file.findBool(key("expert_weights_norm"));
+  if (!isNormalized)
+    return isNormalized.takeError();
+  if (!isNormalized->value_or(true))
+    return fail("metadata '" + key("expert_weights_norm") +
+                "' is false, allowed is true");
+  return llvm::Error::success();
 }
 
 /// The number of KV heads, or one for each layer, 0 where it is a convolution.
@@ -356,10 +401,54 @@ llvm::Error DecoderReader::readPostNorms(const Twine &prefix,
                     layer.postFeedForwardNorm.emplace());
 }
 
-llvm::Error DecoderReader::readLayer(size_t index, DecoderLayer &layer) {
-  std::string prefix = "blk." + std::to_string(index) + ".";
+llvm::Error DecoderReader::readFeedForward(const Twine &prefix,
+                                           DecoderLayer &layer) {
   int64_t hidden = model.hiddenSize, inner = model.feedForwardSize;
   Bias bias = architecture->otherBias;
+  if (llvm::Error error =
+          readLinear(prefix + "ffn_gate", inner, hidden, bias, layer.gate))
+    return error;
+  if (llvm::Error error =
+          readLinear(prefix + "ffn_up", inner, hidden, bias, layer.up))
+    return error;
+  return readLinear(prefix + "ffn_down", hidden, inner, bias, layer.down);
+}
+
+/// The file's tensor [experts, outputs, inputs] is the experts' matrices behind
+/// one another.
+llvm::Error DecoderReader::readExpertWeight(const Twine &name, int64_t outputs,
+                                            int64_t inputs,
+                                            importer::ExpertWeight &result) {
+  Weight weight;
+  if (llvm::Error error =
+          readWeight(name, {numExperts, outputs, inputs}, weight))
+    return error;
+  weight.shape = {numExperts * outputs, inputs};
+  result = {weight.name, outputs, {weight}};
+  return llvm::Error::success();
+}
+
+llvm::Error DecoderReader::readExperts(const Twine &prefix,
+                                       importer::Experts &experts) {
+  int64_t hidden = model.hiddenSize, inner = model.feedForwardSize;
+  experts.numUsed = numUsedExperts;
+  experts.isNormalized = true;
+  if (llvm::Error error = readLinear(prefix + "ffn_gate_inp", numExperts,
+                                     hidden, Bias::None, experts.router))
+    return error;
+  if (llvm::Error error = readExpertWeight(prefix + "ffn_gate_exps.weight",
+                                           inner, hidden, experts.gate))
+    return error;
+  if (llvm::Error error = readExpertWeight(prefix + "ffn_up_exps.weight", inner,
+                                           hidden, experts.up))
+    return error;
+  return readExpertWeight(prefix + "ffn_down_exps.weight", hidden, inner,
+                          experts.down);
+}
+
+llvm::Error DecoderReader::readLayer(size_t index, DecoderLayer &layer) {
+  std::string prefix = "blk." + std::to_string(index) + ".";
+  int64_t hidden = model.hiddenSize;
   if (llvm::Error error = readWeight(prefix + "attn_norm.weight", {hidden},
                                      layer.attentionNorm))
     return error;
@@ -369,14 +458,9 @@ llvm::Error DecoderReader::readLayer(size_t index, DecoderLayer &layer) {
   if (llvm::Error error = readWeight(prefix + "ffn_norm.weight", {hidden},
                                      layer.feedForwardNorm))
     return error;
-  if (llvm::Error error =
-          readLinear(prefix + "ffn_gate", inner, hidden, bias, layer.gate))
-    return error;
-  if (llvm::Error error =
-          readLinear(prefix + "ffn_up", inner, hidden, bias, layer.up))
-    return error;
-  if (llvm::Error error =
-          readLinear(prefix + "ffn_down", hidden, inner, bias, layer.down))
+  if (llvm::Error error = architecture->hasExperts
+                              ? readExperts(prefix, layer.experts.emplace())
+                              : readFeedForward(prefix, layer))
     return error;
   return readPostNorms(prefix, layer);
 }

@@ -51,7 +51,8 @@ llvm::Error GgufModelReader::readReal(const Twine &name, float &result,
   return llvm::Error::success();
 }
 
-llvm::Error GgufModelReader::readSource(importer::ModelSource &source) {
+llvm::Error GgufModelReader::readSource(importer::ModelSource &source,
+                                        bool mayHaveExperts) {
   llvm::Expected<StringRef> architecture =
       file.getString("general.architecture");
   if (!architecture)
@@ -63,7 +64,7 @@ llvm::Error GgufModelReader::readSource(importer::ModelSource &source) {
   if (!title)
     return title.takeError();
   source.name = title->value_or(llvm::sys::path::stem(file.path())).str();
-  return refuseExperts();
+  return mayHaveExperts ? llvm::Error::success() : refuseExperts();
 }
 
 /// The same architecture names also stand for mixtures of experts.
@@ -73,7 +74,7 @@ llvm::Error GgufModelReader::refuseExperts() {
     return count.takeError();
   if (count->value_or(0) > 0)
     return fail("metadata '" + key("expert_count") + "' is " + Twine(**count) +
-                ", allowed is 0: mixtures of experts are not supported");
+                ", allowed is 0: of mixtures of experts qwen3moe is supported");
   return llvm::Error::success();
 }
 

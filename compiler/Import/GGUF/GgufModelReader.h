@@ -35,7 +35,9 @@ protected:
 
   /// Where the model comes from; comes first, since keys begin with the
   /// architecture.
-  llvm::Error readSource(importer::ModelSource &source);
+  /// `mayHaveExperts`: whether the architecture is a mixture of experts.
+  llvm::Error readSource(importer::ModelSource &source,
+                         bool mayHaveExperts = false);
 
   // Metadata. `name` is the key without the architecture.
   llvm::Error readSize(const Twine &name, int64_t &result,

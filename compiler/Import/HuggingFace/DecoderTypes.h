@@ -51,6 +51,8 @@ struct DecoderType {
   /// Layers of type `conv` are gated convolutions, and fields and tensors have
   /// other names.
   bool isLfm2 = false;
+  /// The feed-forward part of every layer is a mixture of experts.
+  bool hasExperts = false;
 
   const TensorNames &names() const;
 };

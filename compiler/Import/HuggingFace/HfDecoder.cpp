@@ -8,6 +8,7 @@
 
 #include "compiler/Import/HuggingFace/ConfigReader.h"
 #include "compiler/Import/HuggingFace/DecoderTypes.h"
+#include "compiler/Import/HuggingFace/ExpertReader.h"
 #include "compiler/Import/HuggingFace/Json.h"
 #include "compiler/Import/HuggingFace/RotaryConfig.h"
 #include "compiler/Import/HuggingFace/SentenceModules.h"
@@ -87,6 +88,7 @@ private:
   int64_t numTaps = 0;
   /// Before the names of all tensors but `lm_head`.
   std::string root = "model.";
+  std::optional<ExpertReader> experts;
   DecoderModel model;
 };
 
@@ -150,6 +152,14 @@ llvm::Error DecoderReader::readSizes() {
 
 /// lfm2's files say the size before it is made two thirds and whole blocks.
 llvm::Error DecoderReader::readFeedForwardSize() {
+  if (type->hasExperts) {
+    auto reader = ExpertReader::create(config, model.hiddenSize);
+    if (!reader)
+      return reader.takeError();
+    model.feedForwardSize = reader->feedForwardSize();
+    experts = *reader;
+    return llvm::Error::success();
+  }
   int64_t &size = model.feedForwardSize;
   if (llvm::Error error = config.readSize(
           type->isLfm2 && config.has("block_ff_dim") ? "block_ff_dim"
@@ -508,6 +518,8 @@ llvm::Error DecoderReader::readLayer(size_t index, DecoderLayer &layer) {
     return error;
   // Old checkpoints carry the table of frequencies that follows from the base.
   tensors.ignore(prefix + "self_attn.rotary_emb.inv_freq");
+  if (experts)
+    return experts->read(tensors, prefix, symbol, layer.experts.emplace());
   return readFeedForward(prefix, symbol, layer);
 }
 

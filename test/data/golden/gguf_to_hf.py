@@ -78,11 +78,14 @@ LFM2_NAMES = {
     "attn_k_norm": "self_attn.k_layernorm", "ffn_norm": "ffn_norm", "ffn_gate": "feed_forward.w1",
     "ffn_up": "feed_forward.w3", "ffn_down": "feed_forward.w2", "shortconv.conv": "conv.conv",
     "shortconv.in_proj": "conv.in_proj", "shortconv.out_proj": "conv.out_proj"}
+MOE_NAMES = {
+    "ffn_gate_inp": "mlp.gate", "ffn_gate_exps": "mlp.experts.{}.gate_proj", "ffn_up_exps": "mlp.experts.{}.up_proj",
+    "ffn_down_exps": "mlp.experts.{}.down_proj"}
 BERT_NAMES = {
     "attn_q": "attention.self.query", "attn_k": "attention.self.key", "attn_v": "attention.self.value",
     "attn_output": "attention.output.dense", "attn_output_norm": "attention.output.LayerNorm",
     "ffn_up": "intermediate.dense", "ffn_down": "output.dense", "layer_output_norm": "output.LayerNorm"}
-FAMILY_NAMES = {"gemma2": GEMMA_NAMES, "gemma3": GEMMA_NAMES, "lfm2": LFM2_NAMES, "bert": BERT_NAMES}
+FAMILY_NAMES = {"gemma2": GEMMA_NAMES, "gemma3": GEMMA_NAMES, "lfm2": LFM2_NAMES, "qwen3moe": MOE_NAMES, "bert": BERT_NAMES}
 MODEL_NAMES = {
     "token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head",
     "token_embd_norm": "model.embedding_norm"}
@@ -116,6 +119,13 @@ def hf_tensor(name, tensor, architecture, heads, kv_heads):
     return tensor
 
 
+def hf_parts(name, tensor):
+    """Experts' matrices are a tensor each."""
+    if "{}" not in name:
+        return {name: tensor}
+    return {name.format(expert): matrix for expert, matrix in enumerate(tensor)}
+
+
 def config_of(metadata, tensors):
     architecture = metadata["general.architecture"]
 
@@ -124,7 +134,7 @@ def config_of(metadata, tensors):
 
     config = {
         "architectures": ["made by gguf_to_hf.py"],
-        "model_type": {"gemma3": "gemma3_text"}.get(architecture, architecture),
+        "model_type": {"gemma3": "gemma3_text", "qwen3moe": "qwen3_moe"}.get(architecture, architecture),
         "hidden_size": get("embedding_length"), "intermediate_size": get("feed_forward_length"),
         "num_hidden_layers": get("block_count"), "num_attention_heads": get("attention.head_count"),
         "max_position_embeddings": get("context_length"), "vocab_size": len(tensors["token_embd.weight"])}
@@ -142,6 +152,9 @@ def config_of(metadata, tensors):
         del config["head_dim"]
         if not get("attention.causal", True):
             config["architectures"] = ["Lfm2BidirectionalModel"]
+    if architecture == "qwen3moe":
+        config.update(num_experts=get("expert_count"), num_experts_per_tok=get("expert_used_count"),
+                      moe_intermediate_size=get("expert_feed_forward_length"), norm_topk_prob=True, mlp_only_layers=[])
     if architecture.startswith("gemma"):
         config.update(sliding_window=get("attention.sliding_window"), hidden_activation="gelu_pytorch_tanh",
                       query_pre_attn_scalar=get("attention.key_length"),
@@ -288,15 +301,15 @@ def main():
         tensor = hf_tensor(name, tensor, architecture, config["num_attention_heads"],
                            config.get("num_key_value_heads"))
         kind = "f32" if GGML_TYPES[gguf.kinds[name]] == "<f4" else options.type
-        name = hf_name(name, architecture, is_encoder)
-        parts = {name: tensor}
-        if options.pack and name.endswith("_proj.weight"):
-            kind = "f32"
-            parts = ({name: dequantized(tensor, options.group, options.asymmetric)} if options.dequantized else
-                     packed(name, tensor, options.pack, options.group, options.asymmetric))
-        for part, values in parts.items():
-            type_name, data = to_bytes(values, kind)
-            tensors[part] = (type_name, list(values.shape), data)
+        for name, tensor in hf_parts(hf_name(name, architecture, is_encoder), tensor).items():
+            parts = {name: tensor}
+            if options.pack and name.endswith("_proj.weight"):
+                kind = "f32"
+                parts = ({name: dequantized(tensor, options.group, options.asymmetric)} if options.dequantized else
+                         packed(name, tensor, options.pack, options.group, options.asymmetric))
+            for part, values in parts.items():
+                type_name, data = to_bytes(values, kind)
+                tensors[part] = (type_name, list(values.shape), data)
     write_folder(options.folder, config, tensors, options.shards)
     if is_encoder and architecture == "lfm2":
         write_modules(options.folder)

@@ -39,6 +39,7 @@ P = {
 }
 T = dict(hidden=256, ffn=512, heads=4, kv_heads=2, head_dim=64, vocab=512, ctx=2048)
 for n, b, o in [('tiny-qwen3', 'qwen3-0.6b', dict(layers=3, head_dim=128)),
+                ('tiny-qwen3moe', 'qwen3-0.6b', dict(arch='qwen3moe', layers=2, ffn=256, experts=8, used=3)),
                 ('tiny-qwen2', 'qwen2.5-3b', dict(layers=3)),
                 ('tiny-llama', 'llama3.2-1b', dict(layers=3)),
                 ('tiny-gemma2', 'gemma2-2b', dict(layers=4, head_dim=128, window=16)),
@@ -97,13 +98,20 @@ def tensors(c):
                 if a == 'qwen2':
                     yield b + f'attn_{s}.bias', (o,), 'b'
             yield b + 'attn_output.weight', (nh * hd, H), 'r'
-            if a in ('qwen3', 'gemma3', 'lfm2'):
+            if a in ('qwen3', 'qwen3moe', 'gemma3', 'lfm2'):
                 yield b + 'attn_q_norm.weight', (hd,), 'n'
                 yield b + 'attn_k_norm.weight', (hd,), 'n'
         if a in ('gemma2', 'gemma3'):
             yield b + 'post_attention_norm.weight', (H,), 'N'
             yield b + 'post_ffw_norm.weight', (H,), 'N'
         yield b + 'ffn_norm.weight', (H,), 's'
+        if a == 'qwen3moe':
+            E = c['experts']
+            yield b + 'ffn_gate_inp.weight', (H, E), 'g'
+            yield b + 'ffn_gate_exps.weight', (H, F, E), 'w'
+            yield b + 'ffn_up_exps.weight', (H, F, E), 'w'
+            yield b + 'ffn_down_exps.weight', (F, H, E), 'r'
+            continue
         yield b + 'ffn_gate.weight', (H, F), 'w'
         yield b + 'ffn_up.weight', (H, F), 'w'
         yield b + 'ffn_down.weight', (F, H), 'r'
@@ -154,6 +162,9 @@ def metadata(c, name, ftype):
         kv += [(f'{a}.attention.layer_norm_rms_epsilon', F32, c['eps']), (f'{a}.rope.freq_base', F32, c['theta']),
                (f'{a}.attention.key_length', U32, c['head_dim']), (f'{a}.attention.value_length', U32, c['head_dim']),
                (f'{a}.rope.dimension_count', U32, c['head_dim'])]
+    if a == 'qwen3moe':
+        kv += [(f'{a}.expert_count', U32, c['experts']), (f'{a}.expert_used_count', U32, c['used']),
+               (f'{a}.expert_feed_forward_length', U32, c['ffn'])]
     if a in ('gemma2', 'gemma3'):
         kv.append((f'{a}.attention.sliding_window', U32, c['window']))
     if a == 'gemma2':
@@ -181,7 +192,7 @@ def to_type(x, t):
 def fill(mm, off, name, ne, kind, t, seed, layers, hidden, stress):
     n = int(np.prod(ne)); fan_in = ne[0]
     mean = 0.0
-    if kind == 'w': sd = fan_in ** -0.5
+    if kind == 'w' or kind == 'g': sd = fan_in ** -0.5
     elif kind == 'r': sd = fan_in ** -0.5 / (2 * layers) ** 0.5
     elif kind == 'e': sd = 2.5 / hidden ** 0.5
     elif kind == 'p': sd = 1.0 / hidden ** 0.5
@@ -221,7 +232,7 @@ def main():
     kv = metadata(c, o.arch, o.type)
     infos, off, jobs = b'', 0, []
     for name, ne, kind in tensors(c):
-        t = 'f32' if len(ne) == 1 or kind == 'c' or kind == 'p' else o.type
+        t = 'f32' if len(ne) == 1 or kind in 'cpg' else o.type
         gt, es = GGML[t]
         infos += s(name) + struct.pack('<I', len(ne)) + struct.pack(f'<{len(ne)}Q', *ne) + struct.pack('<IQ', gt, off)
         jobs.append((off, name, ne, kind, t))

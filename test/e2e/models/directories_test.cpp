@@ -47,9 +47,12 @@ TEST_P(Directories, GiveTheGoldenLogits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Directories,
-                         testing::Values("tiny-llama-f16", "tiny-gemma3-f16"),
+                         testing::Values("tiny-llama-f16", "tiny-gemma3-f16",
+                                         "tiny-qwen3moe-f16"),
                          [](const auto &info) {
-                           return info.index == 0 ? "llama" : "gemma3";
+                           const char *const names[] = {"llama", "gemma3",
+                                                        "qwen3moe"};
+                           return names[info.index];
                          });
 
 struct PackedCase {
