@@ -54,17 +54,19 @@ static InFlightDiagnostic refuseDevice(const StrategyInput &input) {
          << input.device.getName() << "'";
 }
 
-static graph::LoweringConfigAttr toConfig(StringRef kind,
-                                          const LinearTile &tile,
-                                          const LinearProblem &problem,
-                                          MLIRContext *context) {
+static graph::LoweringConfigAttr
+toConfig(StringRef kind, const LinearTile &tile, const LinearProblem &problem,
+         MLIRContext *context, int64_t numExperts = 0) {
   const FamilyStrategy &strategy = problem.strategy;
   const GemvStrategy &gemv = strategy.gemv;
   SmallVector<int64_t> sizes = {tile.rows, tile.columns, tile.kStep};
   if (tile.isGemv) {
     const LinearShape &shape = problem.shape;
-    if (int64_t staged = gemvStagedColumns(shape, tile, problem.limits, gemv))
+    int64_t staged = gemvStagedColumns(shape, tile, problem.limits, gemv);
+    if (staged != 0 || numExperts != 0)
       sizes.push_back(staged);
+    if (numExperts != 0)
+      sizes.push_back(numExperts);
     StringRef arithmetic = takesArithmetic(shape, tile, problem.limits, gemv)
                                ? gemv.arithmetic
                                : "f32";
@@ -107,7 +109,8 @@ selectExpertLinear(const StrategyInput &input) {
       selectGemv(problem.shape, problem.limits, problem.strategy.gemv);
   if (!tile)
     return refuseDevice(input);
-  return toConfig("expert_gemv", *tile, problem, region.getContext());
+  return toConfig("expert_gemv", *tile, problem, region.getContext(),
+                  linears.front().numExperts());
 }
 
 FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input) {

@@ -23,7 +23,8 @@ public:
   DispatchWork count(const format::Dispatch &dispatch, bool isDependent) const;
 
 private:
-  void addWeight(const format::Slice &slice, DispatchWork &work) const;
+  void addWeight(const format::Dispatch &dispatch, const format::Slice &slice,
+                 DispatchWork &work) const;
   void addState(const format::Slice &slice, DispatchWork &work) const;
   const format::Section *findSection(const format::Slice &slice) const;
   double filledPositions() const {
@@ -52,7 +53,8 @@ WorkCounter::findSection(const format::Slice &slice) const {
   return nullptr;
 }
 
-void WorkCounter::addWeight(const format::Slice &slice,
+void WorkCounter::addWeight(const format::Dispatch &dispatch,
+                            const format::Slice &slice,
                             DispatchWork &work) const {
   const format::Section *section = findSection(slice);
   auto range = static_cast<double>(slice.range());
@@ -63,13 +65,21 @@ void WorkCounter::addWeight(const format::Slice &slice,
     work.weightBytes += range * std::min(1.0, rows / all);
     return;
   }
-  work.weightBytes += range;
+  double share = 1;
+  if (work.kind == "expert_gemv" && work.kernel.tile_size() > 4) {
+    // A place of the result reads the rows of one expert.
+    double places = dispatch.groups(1), experts = work.kernel.tile(4);
+    share = places / experts;
+  }
+  work.weightBytes += range * std::min(1.0, share);
   if (!section || section->layout() == "vector" || section->size() == 0 ||
-      (work.kind != "gemv" && work.kind != "gemm"))
+      (work.kind != "gemv" && work.kind != "gemm" &&
+       work.kind != "expert_gemv"))
     return;
   // The planes of a matrix, or a part of it, are bindings of their own.
   work.encoding = section->encoding();
-  work.multiplyAdds += static_cast<double>(section->elements()) * rows * range /
+  work.multiplyAdds += static_cast<double>(section->elements()) *
+                       (work.kind == "expert_gemv" ? share : rows) * range /
                        static_cast<double>(section->size());
 }
 
@@ -106,7 +116,7 @@ DispatchWork WorkCounter::count(const format::Dispatch &dispatch,
     auto range = static_cast<double>(slice.range());
     switch (variant.buffers(static_cast<int>(slice.buffer())).kind()) {
     case format::Buffer::WEIGHTS:
-      addWeight(slice, work);
+      addWeight(dispatch, slice, work);
       break;
     case format::Buffer::STATE:
       addState(slice, work);

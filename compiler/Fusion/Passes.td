@@ -171,6 +171,8 @@ def FormRegionsPass : Pass<"llmc-form-regions", "::mlir::func::FuncOp"> {
     | root | what its region holds |
     |---|---|
     | quantized_linear | [select_rows] [rms_norm] linear(s), element-wise ops behind them |
+    | expert_linear | as quantized_linear; two share a region when their experts are the same, too |
+    | weighted_sum | the sum over experts, element-wise ops behind it |
     | quantized_embedding | the embedding, a factor |
     | sdpa | attention and the reshapes behind it |
     | rotary, kv_append | all heads that one sdpa reads, with their norms: one dispatch |

@@ -53,8 +53,9 @@ def Graph_LoweringConfigAttr : AttrDef<GraphDialect, "LoweringConfig"> {
   let mnemonic = "lowering_config";
   let summary = "what Strategy chose for a region; Lowering obeys it";
   let description = [{
-    `kind` names the lowering (`gemv`, `gemm`, `sdpa`, `rms_norm`, `embedding`, `heads`, `elementwise`).
-    `workgroup` is the local size. `tile` is what one invocation computes (linear: rows, columns, K per step;
+    `kind` names the lowering (`gemv`, `gemm`, `sdpa`, `rms_norm`, `embedding`, `heads`, `expert_gemv`, `route`, `elementwise`).
+    `workgroup` is the local size. `tile` is what one invocation computes (linear: rows, columns, K per step, and of a
+    GEMV columns staged at once, of `expert_gemv` the number of experts;
     sdpa: queries per workgroup, queries per invocation, invocations that share these, keys per block, invocations
     that share a value). `splits` is the number of workgroups that share
     one result (K splits, key splits). `arithmetic` is the type in which a linear multiplies weights and activations

@@ -34,6 +34,23 @@ TEST_F(Work, ALinearReadsEachPlaneOnce) {
   EXPECT_EQ(work.workgroups, 8);
 }
 
+TEST_F(Work, LinearsOfExpertsReadTheChosenOnes) {
+  // 2 of 8 experts.
+  format::Variant &variant = *manifest.mutable_variants(0);
+  format::KernelEstimate &kernel =
+      *variant.mutable_kernels(1)->mutable_estimate();
+  kernel.set_kind("expert_gemv");
+  kernel.add_tile(0);
+  kernel.add_tile(8);
+  variant.mutable_entries(0)
+      ->mutable_commands(3)
+      ->mutable_dispatch()
+      ->set_groups(1, 2);
+  DispatchWork work = forward({})[1];
+  EXPECT_DOUBLE_EQ(work.weightBytes, 576000 / 4);
+  EXPECT_DOUBLE_EQ(work.multiplyAdds, 1024000 / 4);
+}
+
 TEST_F(Work, AttentionReadsWhatIsFilled) {
   // The token after 99 others sees 100 positions of 1000.
   DispatchWork work = forward({99, 1})[2];

@@ -104,6 +104,46 @@ TEST(GgufDecoderTest, Lfm2HasConvolutionsWhereThereAreNoKvHeads) {
   EXPECT_EQ(model.outputNorm.name, "token_embd_norm.weight");
 }
 
+TEST(GgufDecoderTest, Qwen3MoeHasExpertsBehindOneAnother) {
+  DecoderModel model = accept(ToyDecoder("qwen3moe").file());
+  EXPECT_EQ(model.feedForwardSize, 12);
+  ASSERT_TRUE(model.layers[1].experts);
+  const llmc::importer::Experts &experts = *model.layers[1].experts;
+  EXPECT_EQ(experts.numUsed, 2);
+  EXPECT_TRUE(experts.isNormalized);
+  EXPECT_EQ(experts.router.weight.shape[0], 3);
+  EXPECT_EQ(experts.down.name, "blk.1.ffn_down_exps.weight");
+  EXPECT_EQ(experts.down.outputs, 8);
+  ASSERT_EQ(experts.down.parts.size(), 1u);
+  EXPECT_THAT(experts.down.parts.front().shape, testing::ElementsAre(24, 12));
+  EXPECT_TRUE(model.layers[1].queryNorm);
+}
+
+TEST(GgufDecoderTest, RefusesOtherWaysToChooseExperts) {
+  auto with = [](const char *key, uint32_t value) {
+    ToyDecoder toy("qwen3moe");
+    toy.keyLeftOut = key;
+    GgufBuilder file = toy.file();
+    file.number("qwen3moe." + std::string(key), value);
+    return refusal(file);
+  };
+  EXPECT_THAT(with("expert_used_count", 4),
+              HasSubstr("'qwen3moe.expert_used_count' is 4, allowed are 1 to "
+                        "3"));
+  EXPECT_THAT(with("expert_count", 1025), HasSubstr("allowed are 1 to 1024"));
+  EXPECT_THAT(with("expert_count", 2),
+              HasSubstr("'blk.0.ffn_gate_inp.weight' has shape [3, 8]"));
+  EXPECT_EQ(with("expert_gating_func", 1), "");
+  EXPECT_THAT(with("expert_gating_func", 2),
+              HasSubstr("'qwen3moe.expert_gating_func' is 2, allowed is 1 "
+                        "(softmax)"));
+  GgufBuilder file = ToyDecoder("qwen3moe").file();
+  file.pair("qwen3moe.expert_weights_norm", llmc::test::kBool,
+            std::string(1, '\0'));
+  EXPECT_THAT(refusal(file), HasSubstr("'qwen3moe.expert_weights_norm' is "
+                                       "false, allowed is true"));
+}
+
 TEST(GgufDecoderTest, RefusesKvHeadsThatDoNotFitTheLayers) {
   ToyDecoder toy("lfm2");
   toy.kvHeads = {0, 1, 1};
@@ -245,8 +285,8 @@ TEST(GgufDecoderTest, RefusesUnknownArchitectures) {
     EXPECT_THAT(
         refusal(ToyDecoder(name).file()),
         HasSubstr("'general.architecture' is '" + std::string(name) +
-                  "', supported are llama, qwen2, qwen3, gemma2, gemma3, lfm2, "
-                  "bert"));
+                  "', supported are llama, qwen2, qwen3, qwen3moe, gemma2, "
+                  "gemma3, lfm2, bert"));
   EXPECT_THAT(refusal(GgufBuilder()),
               HasSubstr("'general.architecture' is missing"));
 }
@@ -264,7 +304,7 @@ TEST(GgufDecoderTest, RefusesTensorsThatItWouldNotUse_B14) {
 }
 
 TEST(GgufDecoderTest, NamesEveryMissingTensor) {
-  for (const char *architecture : {"llama", "qwen2", "qwen3"})
+  for (const char *architecture : {"llama", "qwen2", "qwen3", "qwen3moe"})
     for (const std::string &name : ToyDecoder(architecture).tensorNames()) {
       ToyDecoder toy(architecture);
       toy.leftOut = name;

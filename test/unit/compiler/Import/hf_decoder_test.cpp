@@ -264,6 +264,60 @@ TEST(HfDecoderTest, BidirectionalLfm2IsAnEncoder) {
 }
 
 //===----------------------------------------------------------------------===//
+// Experts
+//===----------------------------------------------------------------------===//
+
+TEST(HfDecoder, ExpertsLieBehindOneAnother) {
+  DecoderModel model = accept(ToyFolder("qwen3_moe"));
+  EXPECT_EQ(model.architecture, "qwen3moe");
+  ASSERT_TRUE(model.layers[1].experts);
+  const llmc::importer::Experts &experts = *model.layers[1].experts;
+  EXPECT_EQ(experts.numUsed, 2);
+  EXPECT_FALSE(experts.isNormalized);
+  EXPECT_EQ(experts.router.weight.name, "blk.1.ffn_gate_inp.weight");
+  EXPECT_EQ(experts.down.name, "blk.1.ffn_down_exps.weight");
+  EXPECT_EQ(experts.down.outputs, 8);
+  ASSERT_EQ(experts.down.parts.size(), 3u);
+  EXPECT_LT(experts.down.parts[0].offsetInBytes,
+            experts.down.parts[1].offsetInBytes);
+  EXPECT_TRUE(acceptWith("qwen3_moe", "norm_topk_prob", true)
+                  .layers[0]
+                  .experts->isNormalized);
+}
+
+TEST(HfDecoder, EveryLayerMustHaveExperts) {
+  EXPECT_THAT(refusalWith("qwen3_moe", "decoder_sparse_step", 2),
+              HasSubstr("'decoder_sparse_step' is 2, allowed is 1: every layer "
+                        "has experts"));
+  EXPECT_THAT(refusalWith("qwen3_moe", "mlp_only_layers", {1}),
+              HasSubstr("'mlp_only_layers' is [1], allowed is an empty array"));
+  EXPECT_EQ(refusalWith("qwen3_moe", "mlp_only_layers", json::array()), "");
+  EXPECT_THAT(refusalWith("qwen3_moe", "num_experts_per_tok", 4),
+              HasSubstr("'num_experts_per_tok' is 4, allowed are whole numbers "
+                        "from 1 to 3"));
+}
+
+TEST(HfDecoder, ExpertsMustHaveOneEncoding) {
+  ToyFolder toy("qwen3_moe");
+  TemporaryDirectory directory;
+  toy.write(directory);
+  llmc::test::SafetensorsBuilder builder;
+  for (const auto &[name, shape] : toy.tensors())
+    if (name == "model.layers.0.mlp.experts.1.up_proj.weight")
+      builder.tensor(name, "F16", shape, std::string(2 * 12 * 8, '\0'));
+    else
+      builder.numbers(name, shape);
+  directory.write("model.safetensors", builder.build());
+  auto folder = llmc::huggingface::ModelFolder::open(directory.path());
+  auto model =
+      llmc::huggingface::readDecoder(llvm::cantFail(std::move(folder)), {});
+  ASSERT_FALSE(bool(model));
+  EXPECT_THAT(llvm::toString(model.takeError()),
+              HasSubstr("that of 'model.layers.0.mlp.experts.1.up_proj' is "
+                        "F16, that of expert 0 F32"));
+}
+
+//===----------------------------------------------------------------------===//
 // Rotation
 //===----------------------------------------------------------------------===//
 
@@ -334,8 +388,8 @@ TEST(HfDecoder, GemmaThreeRotatesWindowsOtherwise) {
 TEST(HfDecoder, RefusesUnknownTypesAndFeatures) {
   EXPECT_THAT(refusalWith("llama", "model_type", "phi3"),
               HasSubstr("config.json: field 'model_type' is \"phi3\", allowed "
-                        "are llama, qwen2, qwen3, gemma2, gemma3_text, lfm2, "
-                        "bert, mpnet"));
+                        "are llama, qwen2, qwen3, qwen3_moe, gemma2, "
+                        "gemma3_text, lfm2, bert, mpnet"));
   EXPECT_THAT(refusalWith("llama", "hidden_act", "gelu"),
               HasSubstr("'hidden_act' is \"gelu\", allowed is silu"));
   EXPECT_THAT(refusalWith("gemma2", "hidden_activation", "gelu"),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // GGUF files of decoders that are as small as can be: 2 layers, hidden size 8,
-// 2 heads of 4, 1 KV head, feed-forward 12, 16 tokens; all weights are 1.
+// 2 heads of 4, 1 KV head, feed-forward 12, 16 tokens; all weights are 1. Of
+// qwen3moe, a token takes 2 of 3 experts.
 
 #ifndef LLMC_TEST_UNIT_COMPILER_IMPORT_TOY_DECODER_H
 #define LLMC_TEST_UNIT_COMPILER_IMPORT_TOY_DECODER_H
@@ -32,7 +33,13 @@ struct ToyDecoder {
     number(builder, "block_count", statedLayers);
     number(builder, "context_length", contextLength);
     number(builder, "embedding_length", 8);
-    number(builder, "feed_forward_length", 12);
+    number(builder,
+           hasExperts() ? "expert_feed_forward_length" : "feed_forward_length",
+           12);
+    if (hasExperts()) {
+      number(builder, "expert_count", 3);
+      number(builder, "expert_used_count", 2);
+    }
     number(builder, "attention.head_count", 2);
     if (architecture == "lfm2") {
       builder.numbers("lfm2.attention.head_count_kv", kvHeads);
@@ -67,6 +74,7 @@ private:
   }
 
   bool isGemma() const { return architecture.rfind("gemma", 0) == 0; }
+  bool hasExperts() const { return architecture == "qwen3moe"; }
 
   /// Innermost dimension first.
   std::vector<Entry> tensors() const {
@@ -91,9 +99,16 @@ private:
         add("attn_output.weight", {2 * headDim, 8});
       }
       add("ffn_norm.weight", {8});
-      add("ffn_gate.weight", {8, 12});
-      add("ffn_up.weight", {8, 12});
-      add("ffn_down.weight", {12, 8});
+      if (hasExperts()) {
+        add("ffn_gate_inp.weight", {8, 3});
+        add("ffn_gate_exps.weight", {8, 12, 3});
+        add("ffn_up_exps.weight", {8, 12, 3});
+        add("ffn_down_exps.weight", {12, 8, 3});
+      } else {
+        add("ffn_gate.weight", {8, 12});
+        add("ffn_up.weight", {8, 12});
+        add("ffn_down.weight", {12, 8});
+      }
       if (architecture == "qwen2") {
         add("attn_q.bias", {2 * headDim});
         add("attn_k.bias", {headDim});
@@ -103,7 +118,7 @@ private:
         add("post_attention_norm.weight", {8});
         add("post_ffw_norm.weight", {8});
       }
-      if (architecture == "qwen3" || architecture == "gemma3" ||
+      if (architecture == "qwen3" || hasExperts() || architecture == "gemma3" ||
           (isHybrid && !isConv)) {
         add("attn_q_norm.weight", {headDim});
         add("attn_k_norm.weight", {headDim});

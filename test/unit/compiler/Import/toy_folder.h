@@ -2,7 +2,7 @@
 //
 // Hugging Face directories of decoders that are as small as can be: 2 layers,
 // hidden size 8, 2 heads of 4, 1 KV head, feed-forward 12, 16 tokens; all
-// weights are 1.
+// weights are 1. Of qwen3_moe, a token takes 2 of 3 experts.
 
 #ifndef LLMC_TEST_UNIT_COMPILER_IMPORT_TOY_FOLDER_H
 #define LLMC_TEST_UNIT_COMPILER_IMPORT_TOY_FOLDER_H
@@ -57,6 +57,11 @@ struct ToyFolder {
               {"tie_word_embeddings", true}};
     if (isGemma())
       config["sliding_window"] = 16;
+    if (hasExperts()) {
+      config["num_experts"] = 3;
+      config["num_experts_per_tok"] = 2;
+      config["moe_intermediate_size"] = 12;
+    }
   }
 
   std::string modelType;
@@ -92,9 +97,17 @@ struct ToyFolder {
       add("self_attn.v_proj.weight", {4, 8});
       add("self_attn.o_proj.weight", {8, 8});
       add("post_attention_layernorm.weight", {8});
-      add("mlp.gate_proj.weight", {12, 8});
-      add("mlp.up_proj.weight", {12, 8});
-      add("mlp.down_proj.weight", {8, 12});
+      if (hasExperts())
+        add("mlp.gate.weight", {3, 8});
+      for (const std::string &part :
+           hasExperts()
+               ? std::vector<std::string>{"mlp.experts.0.", "mlp.experts.1.",
+                                          "mlp.experts.2."}
+               : std::vector<std::string>{"mlp."}) {
+        add((part + "gate_proj.weight").c_str(), {12, 8});
+        add((part + "up_proj.weight").c_str(), {12, 8});
+        add((part + "down_proj.weight").c_str(), {8, 12});
+      }
       if (modelType == "qwen2") {
         add("self_attn.q_proj.bias", {8});
         add("self_attn.k_proj.bias", {4});
@@ -104,7 +117,7 @@ struct ToyFolder {
         add("pre_feedforward_layernorm.weight", {8});
         add("post_feedforward_layernorm.weight", {8});
       }
-      if (modelType == "qwen3" || modelType == "gemma3_text") {
+      if (modelType == "qwen3" || hasExperts() || modelType == "gemma3_text") {
         add("self_attn.q_norm.weight", {4});
         add("self_attn.k_norm.weight", {4});
       }
@@ -138,6 +151,7 @@ private:
     return list;
   }
   bool isGemma() const { return modelType.rfind("gemma", 0) == 0; }
+  bool hasExperts() const { return modelType == "qwen3_moe"; }
 };
 
 } // namespace llmc::test

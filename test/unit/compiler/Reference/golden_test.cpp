@@ -184,7 +184,8 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(Models, GoldenDirectoryTest,
                          testing::Values("tiny-llama-f16", "tiny-qwen2-f16",
                                          "tiny-qwen3-f16", "tiny-gemma2-f16",
-                                         "tiny-gemma3-f16", "tiny-lfm2-f16"),
+                                         "tiny-gemma3-f16", "tiny-lfm2-f16",
+                                         "tiny-qwen3moe-f16"),
                          [](const auto &info) {
                            std::string name = info.param;
                            std::replace(name.begin(), name.end(), '-', '_');
@@ -200,8 +201,9 @@ INSTANTIATE_TEST_SUITE_P(
                     "tiny-llama-IQ4_XS", "tiny-qwen2-f16", "tiny-qwen2-Q8_0",
                     "tiny-qwen2-Q4_K_M", "tiny-qwen2-Q4_0", "tiny-qwen3-f16",
                     "tiny-qwen3-Q8_0", "tiny-qwen3-Q4_K_M", "tiny-qwen3-Q4_0",
-                    "tiny-lfm2-f16", "tiny-lfm2-Q8_0", "tiny-lfm2-Q4_K_M",
-                    "tiny-lfm2-Q4_0", "stress-qwen3-Q8_0"),
+                    "tiny-qwen3moe-f16", "tiny-qwen3moe-Q4_0",
+                    "tiny-qwen3moe-Q4_K_M", "tiny-lfm2-f16", "tiny-lfm2-Q8_0",
+                    "tiny-lfm2-Q4_K_M", "tiny-lfm2-Q4_0", "stress-qwen3-Q8_0"),
     [](const auto &info) {
       std::string name = info.param;
       std::replace(name.begin(), name.end(), '-', '_');
