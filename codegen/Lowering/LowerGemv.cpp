@@ -4,14 +4,14 @@
 // four quads), or those of two tiles side by side, for up to eight rows of the
 // input: a lane takes one quad of each and every n-th share of the columns, so
 // that each weight is read once, 64 contiguous bytes for four lanes; the lanes'
-// sums are added in workgroup
-// memory in a fixed order. A norm of the input costs its gain, in the loop or,
-// for staged input (GemvStage.h), before it, and a short loop for the sum of
-// squares; the result is scaled. Rows of expert_linears are places
-// (ExpertPlace.h), one to a workgroup.
+// sums are added in workgroup memory in a fixed order. A norm of the input
+// costs its gain, in the loop or, for staged input (GemvStage.h), before it,
+// and a short loop for the sum of squares; the result is scaled. Rows of
+// expert_linears are places (ExpertPlace.h), one to a workgroup.
 
 #include "codegen/Lowering/Elementwise.h"
 #include "codegen/Lowering/ExpertPlace.h"
+#include "codegen/Lowering/GemvConfig.h"
 #include "codegen/Lowering/GemvGroup.h"
 #include "codegen/Lowering/GemvStage.h"
 #include "codegen/Lowering/Reduction.h"
@@ -24,41 +24,17 @@ namespace llmc::codegen {
 
 namespace {
 
-CodeDecode decodeOf(graph::LoweringConfigAttr config) {
-  if (config.getDecode() == "bytes")
-    return CodeDecode::Bytes;
-  return config.getDecode() == "exponent" ? CodeDecode::Exponent
-                                          : CodeDecode::Convert;
-}
-
-/// The columns that are staged at once; 0 for none.
-int64_t stagedColumnsOf(graph::LoweringConfigAttr config) {
-  return config.getTile().size() > 3 ? config.getTile()[3] : 0;
-}
-
-class GemvKernel {
+class GemvKernel : GemvConfig {
 public:
   GemvKernel(RegionContext &context, LinearRegion &parts)
-      : context(context), parts(parts),
+      : GemvConfig(context, parts), context(context), parts(parts),
         unit(context, context.getConfig().getWorkgroup()), b(unit.builder()),
-        lanes(context.getConfig().getWorkgroup()[0]),
-        tileRows(context.getConfig().getTile()[0]),
-        tilesAtOnce(parts.linears.size() == 1
-                        ? context.getConfig().getTile()[1] / 4
-                        : 1),
-        linearsAtOnce(context.getConfig().getTile()[1] / 4 / tilesAtOnce),
-        kStep(context.getConfig().getTile()[2]),
-        stagedColumns(stagedColumnsOf(context.getConfig())),
         numRows(context.rowsOf(parts.resultType()) * parts.placesPerRow()),
-        subgroup(
-            reductionSubgroup(context.getConfig(), context.getDevice(), lanes)),
         partialLanes(subgroup ? lanes / subgroup * kQuadsPerTile : lanes) {
     if (parts.experts)
       experts.emplace(unit, parts);
   }
 
-  /// Emits an error for a config that does not fit the region.
-  LogicalResult verify();
   LogicalResult emit();
 
 private:
@@ -67,12 +43,8 @@ private:
   /// Ordered [linear][row], a vector over the quad's rows each.
   using Sums = SmallVector<Value>;
 
-  bool isHalf() const { return context.getConfig().getArithmetic() == "f16"; }
   /// Of one linear in the workgroup's tiles, vectors over the rows of a quad.
   int64_t numResults() const { return tilesAtOnce * tileRows * kQuadsPerTile; }
-  bool isStagedOnce() const {
-    return stagedColumns == parts.layout().paddedColumns;
-  }
   void bindWeights(int64_t first);
   void runPasses();
   void runPass(Pass pass, int64_t firstSum);
@@ -103,11 +75,9 @@ private:
   LinearRegion &parts;
   KernelUnit unit;
   KernelBuilder &b;
-  int64_t lanes, tileRows, tilesAtOnce, linearsAtOnce, kStep, stagedColumns,
-      numRows;
-  /// Lanes that add up among themselves by subgroup operations, or 0; sums of a
-  /// row that meet in workgroup memory.
-  int64_t subgroup, partialLanes;
+  int64_t numRows;
+  /// Sums of a row that meet in workgroup memory.
+  int64_t partialLanes;
   /// [linear][tile].
   std::vector<WeightDecoder> decoders;
   std::optional<LinearInput> input;
@@ -156,7 +126,7 @@ SmallVector<Value> GemvKernel::runGroups(Pass pass, int64_t firstSum,
   size_t carriesInput = stage ? 0 : 1,
          ofDecoder = (start.size() - carriesInput) / pass.size() -
                      (sumsWait(any) ? 0 : tileRows);
-  GemvGroup inner(b, rows, pass, isHalf());
+  GemvGroup inner(b, rows, pass, isHalf);
   auto body = [&](Value group, ValueRange carried) {
     Value element = stage ? elementOf(group, any) : carried.front();
     SmallVector<Value> next;
@@ -203,7 +173,7 @@ GemvKernel::Sums GemvKernel::loadSums(Pass pass, int64_t firstSum) {
 /// The group's first element in the stage.
 Value GemvKernel::elementOf(Value group, const WeightDecoder &decoder) {
   int64_t columns = decoder.columnsPerGroup();
-  if (!isStagedOnce())
+  if (!isStagedOnce)
     group = b.rem(group, stagedColumns / columns);
   return b.mul(group, columns / stage->columnsPerElement());
 }
@@ -247,7 +217,7 @@ void GemvKernel::runPass(Pass pass, int64_t firstSum) {
   else
     start.append(zeros);
   SmallVector<Value> done =
-      stage && !isStagedOnce()
+      stage && !isStagedOnce
           ? runStages(pass, firstSum, start)
           : runGroups(pass, firstSum, b.add(begin, first), groups, start);
   if (!sumsWait(any))
@@ -390,14 +360,14 @@ Value GemvKernel::scaleStage() {
 /// Before the loops. What is needed after them only waits in workgroup memory:
 /// it would be registers in them.
 void GemvKernel::prepareStage() {
-  stage.emplace(b, *input, decoders.front(), stagedColumns, lanes, isHalf());
+  stage.emplace(b, *input, decoders.front(), stagedColumns, lanes, isHalf);
   rows.stage = &*stage;
   waitingPlace = b.workgroupMemory(lanes, b.i32x4());
   SmallVector<Value> place;
   for (Value number : {quad, share, firstRow, begin})
     place.push_back(b.toI32(number));
   b.store(b.vector(place), waitingPlace, lane);
-  if (isHalf()) {
+  if (isHalf) {
     waitingFactors = b.workgroupMemory(2, b.getF32Type());
     Value resultFactor = scaleStage();
     b.ifThen(b.equal(lane, b.index(0)), [&] {
@@ -405,7 +375,7 @@ void GemvKernel::prepareStage() {
       b.store(resultFactor, waitingFactors, b.index(1));
     });
   }
-  if (isStagedOnce())
+  if (isStagedOnce)
     fillStage(b.index(0), b.opaqueIndex(stagedColumns / 4));
   else
     b.barrier();
@@ -419,7 +389,7 @@ void GemvKernel::takePlace() {
     *index = b.toIndex(b.extract(place, number++));
   tile = experts ? b.groupId(gpu::Dimension::x) : b.div(quad, kQuadsPerTile);
   rows.rowBases.front() = input->rowBase(firstRow, 0);
-  if (isHalf())
+  if (isHalf)
     stageFactor = b.load(waitingFactors, b.index(0));
 }
 
@@ -503,46 +473,6 @@ LogicalResult GemvKernel::reduceAndStore() {
   return success();
 }
 
-LogicalResult GemvKernel::verify() {
-  const WeightLayout &layout = parts.layout();
-  int64_t numLinears = static_cast<int64_t>(parts.linears.size()),
-          group = scaleGroupColumns(layout.format);
-  auto error = [&] { return context.getRegion().emitOpError("of kind gemv "); };
-  if (experts && tileRows * tilesAtOnce != 1)
-    return error() << "has " << tileRows << " rows and " << tilesAtOnce
-                   << " tiles at once; of linears of experts it takes one";
-  if (int64_t columns = context.getConfig().getTile()[1];
-      columns != 4 && columns != 4 * std::max<int64_t>(numLinears, 2))
-    return error() << "has a tile of " << columns
-                   << " columns, neither four nor four for each linear or for "
-                      "two tiles of one";
-  if (layout.paddedColumns % kStep != 0 ||
-      (group ? kStep != group && kStep != 2 * group
-             : kStep % std::max<int64_t>(columnsPerUnit(layout.format), 4)))
-    return error() << "takes " << kStep << " of " << layout.paddedColumns
-                   << " columns at once, where " << std::max<int64_t>(group, 4)
-                   << " belong together";
-  if (isHalf() && (columnsPerUnit(layout.format) != 8 || stagedColumns == 0 ||
-                   codebookOf(layout.format) != Codebook::None))
-    return error() << "has f16 arithmetic for " << formatName(layout.format)
-                   << " and " << stagedColumns
-                   << " staged columns; it takes codes of 4 to 6 bits and "
-                      "staged input";
-  int64_t stride = lanes / kQuadsPerTile * kStep;
-  if (stagedColumns != 0 &&
-      (tileRows != 1 || linearsAtOnce * tilesAtOnce != 1 || subgroup != 0 ||
-       (!isStagedOnce() &&
-        (stagedColumns % std::max<int64_t>(stride, 256) != 0 ||
-         !llvm::isPowerOf2_64(static_cast<uint64_t>(stagedColumns))))))
-    return error() << "stages " << stagedColumns << " of "
-                   << layout.paddedColumns << " columns for " << tileRows
-                   << " rows and " << linearsAtOnce * tilesAtOnce
-                   << " linears at once; it stages one row of one linear, all "
-                      "columns or a power of two from 256 and the "
-                   << stride << " that its lanes take at once";
-  return success();
-}
-
 /// Those of a pass, whose first linear is `first`. A second tile that the
 /// weight does not have is the first one again, and nothing of it is stored.
 void GemvKernel::bindWeights(int64_t first) {
@@ -554,8 +484,7 @@ void GemvKernel::bindWeights(int64_t first) {
       if (next > 0 && numTiles % tilesAtOnce != 0)
         ofTile = b.select(b.less(ofTile, b.index(numTiles * kQuadsPerTile)),
                           ofTile, quad);
-      decoders.emplace_back(unit, parts.weights[number], ofTile, kStep,
-                            decodeOf(context.getConfig()));
+      decoders.emplace_back(unit, parts.weights[number], ofTile, kStep, decode);
     }
 }
 
@@ -598,20 +527,19 @@ LogicalResult GemvKernel::emit() {
   if (stagedColumns != 0)
     prepareStage();
   runPasses();
-  if (isHalf())
+  if (isHalf)
     resultFactors.push_back(b.load(waitingFactors, b.index(1)));
   // The input is in the cache by now, and less is alive than before the loop.
-  if (!isHalf())
+  if (!isHalf)
     normalize();
   // The sums of a norm come by barriers, unless one subgroup is all.
-  if (isHalf() || !parts.norm || subgroup == lanes)
+  if (isHalf || !parts.norm || subgroup == lanes)
     b.barrier();
   if (failed(reduceAndStore()))
     return failure();
-  unit.finish(
-      parts.label(context.getConfig().getKind().getValue(), numRows),
-      {llvm::divideCeilSigned(parts.outputs(), kTileRows * tilesAtOnce),
-       rowTiles, 1});
+  unit.finish(parts.label(context.getConfig().getKind().getValue(), numRows),
+              {llvm::divideCeilSigned(parts.outputs(), kTileRows * tilesAtOnce),
+               rowTiles, 1});
   return success();
 }
 
@@ -621,10 +549,9 @@ LogicalResult lowerGemv(RegionContext &context) {
   FailureOr<LinearRegion> parts = analyzeLinear(context);
   if (failed(parts))
     return failure();
-  GemvKernel kernel(context, *parts);
-  if (failed(kernel.verify()))
+  if (failed(GemvConfig(context, *parts).verify(context, *parts)))
     return failure();
-  return kernel.emit();
+  return GemvKernel(context, *parts).emit();
 }
 
 } // namespace llmc::codegen

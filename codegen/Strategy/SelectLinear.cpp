@@ -105,6 +105,7 @@ selectExpertLinear(const StrategyInput &input) {
                          static_cast<int64_t>(linears.size()), hasNorm},
                         limitsOf(input.device),
                         getFamilyStrategy(input.device)};
+  problem.strategy.gemv.normTiles = 1; // a tile is of one expert
   std::optional<LinearTile> tile =
       selectGemv(problem.shape, problem.limits, problem.strategy.gemv);
   if (!tile)

@@ -114,12 +114,11 @@ FailureOr<PlannerInput> describe(Block &block) {
     node.type = number(types, op.getResult(0).getType().getAsOpaquePointer());
     if (node.kind == NodeKind::Linear) {
       auto ofExperts = dyn_cast<graph::ExpertLinearOp>(op);
-      node.linearClass = number(
-          linearClasses,
-          std::array{(const void *)op.getOperand(0).getAsOpaquePointer(),
-                     op.getOperand(1).getType().getAsOpaquePointer(),
-                     ofExperts ? ofExperts.getExperts().getAsOpaquePointer()
-                               : nullptr});
+      std::array<const void *, 3> key = {
+          op.getOperand(0).getAsOpaquePointer(),
+          op.getOperand(1).getType().getAsOpaquePointer(),
+          ofExperts ? ofExperts.getExperts().getAsOpaquePointer() : nullptr};
+      node.linearClass = number(linearClasses, key);
     }
     node.isKept =
         append || llvm::is_contained(op.getUsers(), block.getTerminator());

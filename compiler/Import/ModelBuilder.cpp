@@ -80,7 +80,7 @@ graph::SourceAttr ModelBuilder::sourceOf(const Weight &weight) {
 }
 
 Value ModelBuilder::load(const std::string &name, ArrayRef<Weight> parts) {
-  SmallVector<int64_t> shape(parts.front().shape);
+  SmallVector<int64_t, 2> shape = parts.front().shape;
   SmallVector<Attribute> sources;
   shape[0] = 0;
   for (const Weight &part : parts) {

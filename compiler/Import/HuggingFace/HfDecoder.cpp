@@ -9,12 +9,12 @@
 #include "compiler/Import/HuggingFace/ConfigReader.h"
 #include "compiler/Import/HuggingFace/DecoderTypes.h"
 #include "compiler/Import/HuggingFace/ExpertReader.h"
+#include "compiler/Import/HuggingFace/FeedForwardConfig.h"
 #include "compiler/Import/HuggingFace/Json.h"
 #include "compiler/Import/HuggingFace/RotaryConfig.h"
 #include "compiler/Import/HuggingFace/SentenceModules.h"
 #include "compiler/Import/HuggingFace/TensorReader.h"
 
-#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 
 #include <cmath>
@@ -150,7 +150,6 @@ llvm::Error DecoderReader::readSizes() {
              : config.readReal("rms_norm_eps", model.normEpsilon, 1e-6f);
 }
 
-/// lfm2's files say the size before it is made two thirds and whole blocks.
 llvm::Error DecoderReader::readFeedForwardSize() {
   if (type->hasExperts) {
     auto reader = ExpertReader::create(config, model.hiddenSize);
@@ -160,34 +159,8 @@ llvm::Error DecoderReader::readFeedForwardSize() {
     experts = *reader;
     return llvm::Error::success();
   }
-  int64_t &size = model.feedForwardSize;
-  if (llvm::Error error = config.readSize(
-          type->isLfm2 && config.has("block_ff_dim") ? "block_ff_dim"
-                                                     : "intermediate_size",
-          size))
-    return error;
-  bool isAdjusted;
-  if (llvm::Error error = config.readFlag("block_auto_adjust_ff_dim",
-                                          isAdjusted, /*absent=*/type->isLfm2))
-    return error;
-  if (!isAdjusted)
-    return llvm::Error::success();
-  float multiplier;
-  int64_t multiple;
-  if (llvm::Error error =
-          config.readReal("block_ffn_dim_multiplier", multiplier, 1.0f))
-    return error;
-  if (llvm::Error error = config.readSize("block_multiple_of", multiple, 256))
-    return error;
-  double scaled =
-      static_cast<double>(multiplier) * static_cast<double>(2 * size / 3);
-  if (!(scaled >= 1) || scaled > static_cast<double>(ConfigReader::kMaxSize))
-    return config.refuse("block_ffn_dim_multiplier",
-                         "are numbers that give a size from 1 to " +
-                             Twine(ConfigReader::kMaxSize));
-  size = static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(scaled),
-                                            static_cast<uint64_t>(multiple)));
-  return llvm::Error::success();
+  return huggingface::readFeedForwardSize(config, type->isLfm2,
+                                          model.feedForwardSize);
 }
 
 llvm::Error DecoderReader::readHeads() {

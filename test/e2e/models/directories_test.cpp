@@ -5,6 +5,8 @@
 
 #include "test/e2e/compiled/HuggingFaceFolder.h"
 
+#include <algorithm>
+
 namespace llmc::test {
 namespace {
 
@@ -50,9 +52,9 @@ INSTANTIATE_TEST_SUITE_P(Models, Directories,
                          testing::Values("tiny-llama-f16", "tiny-gemma3-f16",
                                          "tiny-qwen3moe-f16"),
                          [](const auto &info) {
-                           const char *const names[] = {"llama", "gemma3",
-                                                        "qwen3moe"};
-                           return names[info.index];
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
                          });
 
 struct PackedCase {

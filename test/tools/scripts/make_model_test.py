@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """make-model writes whole GGUF files of the geometry and encodings it is asked for."""
 
+import json
 import os
 import statistics
 import struct
@@ -104,6 +105,44 @@ class MakeModel(unittest.TestCase):
             size += -(-{0: count * 4, 2: count // 32 * 18, 14: count // 256 * 210}[kind] // 32) * 32
         self.assertEqual(model.begin + size, len(model.data))
 
+    def shapes(self, *arguments):
+        return {name: shape for name, (shape, _, _) in self.make(*arguments, "--vocab=300").tensors.items()}
+
+    def test_layers_of_other_families(self):
+        lfm2 = self.shapes("lfm2-350m", "--type=Q4_0", "--layers=3")
+        self.assertEqual(lfm2["blk.1.shortconv.conv.weight"], [3, 1024])
+        self.assertNotIn("blk.2.shortconv.conv.weight", lfm2)
+        self.assertEqual(lfm2["blk.2.attn_k.weight"], [1024, 512])
+        gemma = self.shapes("gemma2-2b", "--type=Q4_0", "--layers=1")
+        self.assertEqual(gemma["blk.0.post_ffw_norm.weight"], [2304])
+        self.assertNotIn("blk.0.attn_q_norm.weight", gemma)
+        gemma = self.shapes("gemma3-1b", "--type=Q4_0", "--layers=1")
+        self.assertEqual(gemma["blk.0.post_ffw_norm.weight"], [1152])
+        self.assertEqual(gemma["blk.0.attn_q.weight"], [1152, 1024])
+        experts = self.shapes("qwen3-30b-a3b", "--type=Q4_0", "--layers=1", "--hidden=64", "--ffn=32")
+        self.assertEqual(experts["blk.0.ffn_down_exps.weight"], [32, 64, 128])
+        self.assertEqual(experts["blk.0.ffn_gate_inp.weight"], [64, 128])
+        minilm = self.shapes("minilm", "--type=Q8_0", "--layers=1")
+        self.assertEqual(minilm["position_embd.weight"], [384, 512])
+        self.assertEqual(minilm["blk.0.ffn_up.bias"], [1536])
+
+    def test_mpnet_is_a_folder(self):
+        path = os.path.join(self.folder.name, "mpnet")
+        code, output = run_python("make-model", "mpnet-base", path, "--type=F16", "--layers=1", "--vocab=300")
+        self.assertEqual(code, 0, output)
+        with open(os.path.join(path, "config.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["max_position_embeddings"], 514)
+        with open(os.path.join(path, "model.safetensors"), "rb") as file:
+            data = file.read()
+        length, = struct.unpack_from("<Q", data)
+        tensors = json.loads(data[8:8 + length])
+        self.assertEqual(tensors["encoder.layer.0.intermediate.dense.weight"]["shape"], [3072, 768])
+        self.assertEqual(tensors["encoder.relative_attention_bias.weight"],
+                         {**tensors["encoder.relative_attention_bias.weight"], "dtype": "F32", "shape": [32, 12]})
+        self.assertEqual(8 + length + max(tensor["data_offsets"][1] for tensor in tensors.values()), len(data))
+        code, output = run_python("make-model", "mpnet-base", path)
+        self.assertIn("--type is Q4_0, allowed for mpnet are F16 and F32", output)
+
     def test_encodings_of_a_mixed_file(self):
         model = self.make("tinyllama", "--type=Q4_K_M", "--layers=8", "--vocab=260", "--hidden=256", "--ffn=256",
                           "--heads=4")
@@ -111,6 +150,8 @@ class MakeModel(unittest.TestCase):
         self.assertEqual(kinds["token_embd.weight"], 12)
         self.assertEqual(kinds["output.weight"], 14)
         # Of eight layers the first, the last and every third between are kept finer.
+        sixes = self.make("gemma3-1b", "--type=Q6_K", "--layers=1", "--vocab=300").tensors
+        self.assertEqual([sixes[f"blk.0.{name}.weight"][1] for name in ("attn_q", "attn_output", "ffn_down")], [8, 14, 14])
         self.assertEqual([layer for layer in range(8) if kinds[f"blk.{layer}.ffn_down.weight"] == 14], [0, 3, 6, 7])
 
     def test_weights_have_the_deviation_of_a_model(self):

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Configs of GEMV kernels, and what they must be like.
+
+#include "codegen/Lowering/GemvConfig.h"
+
+#include "codegen/Lowering/Reduction.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+
+namespace llmc::codegen {
+
+static CodeDecode decodeOf(StringRef name) {
+  if (name == "bytes")
+    return CodeDecode::Bytes;
+  return name == "exponent" ? CodeDecode::Exponent : CodeDecode::Convert;
+}
+
+GemvConfig::GemvConfig(RegionContext &context, LinearRegion &parts) {
+  graph::LoweringConfigAttr config = context.getConfig();
+  ArrayRef<int64_t> tile = config.getTile();
+  lanes = config.getWorkgroup()[0];
+  tileRows = tile[0];
+  tilesAtOnce = parts.linears.size() == 1 ? tile[1] / 4 : 1;
+  linearsAtOnce = tile[1] / 4 / tilesAtOnce;
+  kStep = tile[2];
+  stagedColumns = tile.size() > 3 ? tile[3] : 0;
+  isStagedOnce = stagedColumns == parts.layout().paddedColumns;
+  isHalf = config.getArithmetic() == "f16";
+  decode = decodeOf(config.getDecode());
+  subgroup = reductionSubgroup(config, context.getDevice(), lanes);
+}
+
+LogicalResult GemvConfig::verify(RegionContext &context,
+                                 LinearRegion &parts) const {
+  const WeightLayout &layout = parts.layout();
+  int64_t numLinears = static_cast<int64_t>(parts.linears.size()),
+          group = scaleGroupColumns(layout.format);
+  auto error = [&] { return context.getRegion().emitOpError("of kind gemv "); };
+  if (parts.experts && tileRows * tilesAtOnce != 1)
+    return error() << "has " << tileRows << " rows and " << tilesAtOnce
+                   << " tiles at once; of linears of experts it takes one";
+  if (int64_t columns = context.getConfig().getTile()[1];
+      columns != 4 && columns != 4 * std::max<int64_t>(numLinears, 2))
+    return error() << "has a tile of " << columns
+                   << " columns, neither four nor four for each linear or for "
+                      "two tiles of one";
+  if (layout.paddedColumns % kStep != 0 ||
+      (group ? kStep != group && kStep != 2 * group
+             : kStep % std::max<int64_t>(columnsPerUnit(layout.format), 4)))
+    return error() << "takes " << kStep << " of " << layout.paddedColumns
+                   << " columns at once, where " << std::max<int64_t>(group, 4)
+                   << " belong together";
+  if (isHalf && (columnsPerUnit(layout.format) != 8 || stagedColumns == 0 ||
+                 codebookOf(layout.format) != Codebook::None))
+    return error() << "has f16 arithmetic for " << formatName(layout.format)
+                   << " and " << stagedColumns
+                   << " staged columns; it takes codes of 4 to 6 bits and "
+                      "staged input";
+  int64_t stride = lanes / kQuadsPerTile * kStep;
+  if (stagedColumns != 0 &&
+      (tileRows != 1 || linearsAtOnce * tilesAtOnce != 1 || subgroup != 0 ||
+       (!isStagedOnce &&
+        (stagedColumns % std::max<int64_t>(stride, 256) != 0 ||
+         !llvm::isPowerOf2_64(static_cast<uint64_t>(stagedColumns))))))
+    return error() << "stages " << stagedColumns << " of "
+                   << layout.paddedColumns << " columns for " << tileRows
+                   << " rows and " << linearsAtOnce * tilesAtOnce
+                   << " linears at once; it stages one row of one linear, all "
+                      "columns or a power of two from 256 and the "
+                   << stride << " that its lanes take at once";
+  return success();
+}
+
+} // namespace llmc::codegen

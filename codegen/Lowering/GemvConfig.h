@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a lowering config says of a GEMV kernel, by name.
+
+#ifndef LLMC_CODEGEN_LOWERING_GEMVCONFIG_H
+#define LLMC_CODEGEN_LOWERING_GEMVCONFIG_H
+
+#include "codegen/Lowering/LinearRegion.h"
+
+namespace llmc::codegen {
+
+struct GemvConfig {
+  /// Of the context's config, whose tile has at least three sizes.
+  GemvConfig(RegionContext &context, LinearRegion &parts);
+
+  /// Emits an error for a config that does not fit the region.
+  LogicalResult verify(RegionContext &context, LinearRegion &parts) const;
+
+  /// Of a workgroup.
+  int64_t lanes;
+  /// Rows of the input, and tiles of each of so many linears, that one loop
+  /// takes; columns of a share.
+  int64_t tileRows, tilesAtOnce, linearsAtOnce, kStep;
+  /// The columns that are staged at once; 0 for none.
+  int64_t stagedColumns;
+  bool isStagedOnce, isHalf;
+  CodeDecode decode;
+  /// Lanes that add up among themselves by subgroup operations, or 0.
+  int64_t subgroup;
+};
+
+} // namespace llmc::codegen
+
+#endif // LLMC_CODEGEN_LOWERING_GEMVCONFIG_H
