@@ -12,10 +12,10 @@
 
 namespace llmc::verify {
 
-/// "i8" of linears on quantized activations; the cache's type of attention on one
-/// that is not f32; "f16" of linears that multiply so and of what reads or gives
-/// such values, since what the device put there may be the other neighbour of a
-/// number; else "f32".
+/// "i8" of linears on quantized activations; the cache's type of attention on
+/// one that is not f32; "f16" of linears that multiply so and of what reads or
+/// gives such values, since what the device put there may be the other
+/// neighbour of a number; else "f32".
 std::string arithmeticOf(graph::RegionOp region);
 
 /// Most of max |difference| / max |number| for a dispatch (decision 0008).

@@ -89,7 +89,7 @@ StatusOr<NamedNumbers> ReferenceRun::run(const std::string &function,
           if (observer)
             observer({"region." + std::to_string(number) + "." +
                           std::to_string(index),
-                      labelOf(region), arithmeticOf(region), numbers});
+                      labelOf(region), boundOf(arithmeticOf(region)), numbers});
           result.values = std::move(numbers.values);
         }
         ++number;

@@ -31,8 +31,8 @@ struct RegionResult {
   std::string name;
   /// "gemv blk.0.attn_q".
   std::string label;
-  /// How its linear multiplies: f32, f16 or i8.
-  std::string arithmetic;
+  /// Most of max |difference| / max |number| (decision 0008).
+  double bound;
   Numbers &numbers;
 };
 

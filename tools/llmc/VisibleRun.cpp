@@ -8,7 +8,6 @@
 
 #include "compiler/Driver/Driver.h"
 #include "compiler/Driver/RecordedOptions.h"
-#include "compiler/Verify/Arithmetic.h"
 
 #include <algorithm>
 #include <cmath>
@@ -169,17 +168,17 @@ VisibleRun::compareFunction(const std::string &function,
     outputs.push_back({port.name(), numbers.data(), rows});
   }
   LLMC_RETURN_IF_ERROR(session->runFunction(function, words, inputs, outputs));
-  std::string lastLabel, lastArithmetic;
+  std::string lastLabel;
+  double lastBound = 0;
   auto compare = [&](const verify::RegionResult &region) {
     lastLabel = region.label;
-    lastArithmetic = region.arithmetic;
+    lastBound = region.bound;
     std::vector<double> &wanted = region.numbers.values;
     auto visible = found.find(region.name);
     if (visible == found.end() || visible->second.size() < wanted.size())
       return;
     dispatches.push_back({function + " " + region.label,
-                          errorOfFirst(visible->second, wanted),
-                          verify::boundOf(region.arithmetic)});
+                          errorOfFirst(visible->second, wanted), region.bound});
     std::copy_n(visible->second.begin(), wanted.size(), wanted.begin());
   };
   auto results = evaluator->run(function, described.rows(), arguments, compare);
@@ -195,8 +194,7 @@ VisibleRun::compareFunction(const std::string &function,
         visible->second.size() >= numbers.values.size())
       dispatches.push_back(
           {function + " " + (returned.size() == 1 ? lastLabel : name),
-           errorOfFirst(visible->second, numbers.values),
-           verify::boundOf(lastArithmetic)});
+           errorOfFirst(visible->second, numbers.values), lastBound});
   return returned;
 }
 
