@@ -58,7 +58,7 @@ def NarrowActivationsPass : Pass<"llmc-narrow-activations", "::mlir::ModuleOp"> 
     every input of the model is at most 65000, and every region that reads it can: the region ends in a `convert`, its
     readers begin with one. Bounds follow from the gains of norms and the lengths of weight rows, which are read from the
     model's files (Magnitude.h). Results of functions, caches and quantized activations stay as they are, and so does what
-    no norm bounds, such as the residual stream of decoders (decision 0012).
+    no norm bounds, such as the residual stream of decoders (decision 0013).
 
     ```mlir
     %y = graph.region (%a = %x …) {            %y = graph.region (%a = %x …) {

@@ -44,11 +44,9 @@ void printVariant(const format::TargetInfo &target,
   std::printf("  weights  %s, %.2f bytes per weight\n",
               megabytes(summary.weightBytes).c_str(), summary.bytesPerWeight);
   std::printf("  arena    %s\n", megabytes(summary.arenaBytes).c_str());
-  std::printf("  KV cache %s%s%s
-", megabytes(summary.stateBytes).c_str(),
+  std::printf("  KV cache %s%s%s\n", megabytes(summary.stateBytes).c_str(),
               summary.kvType.empty() ? "" : " of ", summary.kvType.c_str());
-  std::printf("  kernels  %zu, %zu tests of them
-", summary.numKernels,
+  std::printf("  kernels  %zu, %zu tests of them\n", summary.numKernels,
               summary.numSelfTests);
   for (const EntrySummary &entry : summary.entries)
     std::printf(

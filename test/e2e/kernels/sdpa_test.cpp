@@ -143,7 +143,7 @@ Step makeStep(const Shape &shape, int position, int rows) {
 }
 
 /// A row of a head as an i8 cache keeps it: its scale, and codes of at most
-/// 127.
+/// 127, x times 127 / max |x| in f32.
 struct QuantizedRow {
   float scale = 0;
   std::vector<int8_t> codes;
@@ -155,11 +155,10 @@ QuantizedRow quantizeRow(const float *row, int size) {
     largest = std::max(largest, std::abs(row[i]));
   QuantizedRow result;
   result.scale = largest / 127;
+  const float inverse = largest == 0 ? 0 : 127 / largest;
   for (int i = 0; i < size; ++i)
-    result.codes.push_back(largest == 0
-                               ? int8_t{0}
-                               : static_cast<int8_t>(std::nearbyint(
-                                     double(row[i]) * 127 / double(largest))));
+    result.codes.push_back(
+        static_cast<int8_t>(std::nearbyint(row[i] * inverse)));
   return result;
 }
 

@@ -13,7 +13,7 @@ struct Case {
   const char *activations;
   const char *kv;
   /// Of the largest logit; docs/decisions/0009-int8-kv-cache.md and
-  /// 0012-f16-activations.md have the measured differences.
+  /// 0013-f16-activations.md have the measured differences.
   double tolerance;
 };
 
