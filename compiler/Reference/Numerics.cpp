@@ -468,6 +468,8 @@ QuantizedTensor quantize(const Tensor &input, int64_t group) {
                             Tensor({rows, columns / kSumColumns})};
   if (group != 0)
     result.scales = Tensor({rows, columns / group});
+  // Rows of a cache may be of any length, and need no sums.
+  const bool hasSums = columns % kSumColumns == 0;
   for (int64_t first = 0; first < rows * columns; first += size) {
     double largest = 0;
     for (int64_t i = first; i < first + size; ++i)
@@ -478,7 +480,8 @@ QuantizedTensor quantize(const Tensor &input, int64_t group) {
       // The rounding mode is to nearest, halves to even.
       double code = scale == 0 ? 0 : std::nearbyint(input.values[i] / scale);
       result.codes.values[i] = code;
-      result.sums.values[i / kSumColumns] += scale * code;
+      if (hasSums)
+        result.sums.values[i / kSumColumns] += scale * code;
     }
   }
   return result;

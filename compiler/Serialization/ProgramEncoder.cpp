@@ -172,7 +172,7 @@ llvm::Error ProgramEncoder::placeStates() {
   for (auto [offset, size] : sizes) {
     bool isFirst = statePlaces.empty();
     if (isFirst || offset + size - begin.offset > maxAllocation)
-      begin = {addBuffer(format::Buffer::STATE, 0), offset};
+      begin = {addBuffer(format::Buffer::STATE, 0), isFirst ? 0 : offset};
     statePlaces[offset] = {begin.buffer, offset - begin.offset};
     variant.mutable_buffers(static_cast<int>(begin.buffer))
         ->set_size(llvm::alignTo(offset + size - begin.offset, 16));

@@ -37,9 +37,8 @@ int runCompile(const Arguments &arguments) {
   options.list("target,t", "NAMES", compile.targets,
                "targets, or paths of .textproto files, in order of preference");
   options.text("output,o", "FILE", compile.outputPath, "the .llmc file");
-  bool hasNoSelfTest = false;
-  options.flag("no-self-test", hasNoSelfTest,
-               "leave out the tests of the file's kernels");
+  options.flag("self-test", compile.selfTests,
+               "put tests of the file's kernels into it");
   options.list("limit", "NAME=N,…", compile.limits,
                "lower limits of the targets, for tests (docs/targets.md)");
   options.integer("max-context", "N", compile.maxContext, 1, int64_t{1} << 24,
@@ -75,7 +74,6 @@ int runCompile(const Arguments &arguments) {
       outcome != Options::Outcome::Ready)
     return outcome == Options::Outcome::Done ? kExitOk : kExitUsage;
   compile.emit = emitOf(emit);
-  compile.selfTests = !hasNoSelfTest;
 
   Status status;
   std::string text;

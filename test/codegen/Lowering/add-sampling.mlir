@@ -40,6 +40,6 @@ module attributes {target.device = #device} {
 // CHECK: %[[RANKS:.*]] = program.slice arena bytes 512
 // CHECK: program.dispatch @sample_top_5000 groups [2, 1, 1](%[[WORDS]], %[[VALUES]], %[[RANKS]], %[[LOGITS]], %[[RECENT]]) access [1, 2, 2, 1, 1]
 // CHECK: %[[STEP:.*]] = program.slice step bytes 64
-// CHECK: program.dispatch @sample_draw_5000 groups [1, 1, 1](%[[WORDS]], %[[STEP]], %[[VALUES]], %[[RANKS]], %[[DRAWS]], %[[TOKENS]], %[[CHOSEN]], %[[RECENT]]) access [3, 3, 1, 1, 1, 2, 2, 3]
+// CHECK: program.dispatch @sample_draw_5000 groups [1, 1, 1](%[[WORDS]], %[[STEP]], %[[VALUES]], %[[RANKS]], %[[DRAWS]], %[[TOKENS]], %[[CHOSEN]], %[[RECENT]]) access [3, 3, 1, 1, 1, 2, 2, 2]
 // CHECK: program.kernel @sample_top_5000 "sample top 5000" workgroup [256, 1, 1]
 // CHECK: program.kernel @sample_draw_5000 "sample draw 5000" workgroup [8, 1, 1]

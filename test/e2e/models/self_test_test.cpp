@@ -22,11 +22,30 @@ std::set<uint32_t> kernelsOf(const format::Variant &program) {
   return kernels;
 }
 
+/// All but those that choose tokens: they compute no numbers to compare.
+std::set<std::string> namesOf(const format::Variant &variant,
+                              const std::set<uint32_t> &kernels) {
+  std::set<std::string> names;
+  for (uint32_t kernel : kernels) {
+    const std::string &name = variant.kernels(static_cast<int>(kernel)).name();
+    if (name.rfind("sample_", 0) != 0)
+      names.insert(name);
+  }
+  return names;
+}
+
+void compileWithTests(const std::string &model, const std::string &file,
+                      const std::string &targets) {
+  const ToolResult done = runTool(
+      {"compile", model, "--target=" + targets, "--self-test", "-o", file});
+  ASSERT_EQ(done.exitCode, 0) << done.errors;
+}
+
 TEST_P(SelfTestOf, TestsEveryKernelAndPasses) {
   LLMC_E2E_NEED_DEVICE();
   TemporaryFolder folder;
   const std::string file = folder.file("model.llmc");
-  LLMC_E2E_OK(compile(findGolden(GetParam(), folder), file, {"lavapipe"}));
+  compileWithTests(findGolden(GetParam(), folder), file, "lavapipe");
   auto engine = runtime::Engine::create();
   ASSERT_TRUE(engine.ok());
   runtime::ModuleOptions options;
@@ -40,7 +59,8 @@ TEST_P(SelfTestOf, TestsEveryKernelAndPasses) {
   EXPECT_EQ(test.cases_size(), test.program().entries_size());
   EXPECT_EQ((*module)->selfTestSummary(),
             "passed " + std::to_string(test.cases_size()) + " cases");
-  EXPECT_EQ(kernelsOf(test.program()), kernelsOf(variant));
+  EXPECT_EQ(namesOf(variant, kernelsOf(test.program())),
+            namesOf(variant, kernelsOf(variant)));
   for (const format::SelfTestCase &one : test.cases())
     EXPECT_GT(one.expectations_size(), 0);
 }
@@ -61,8 +81,8 @@ TEST(SelfTest, AVariantThatFailsIsPassedOver) {
   TemporaryFolder folder;
   const std::string file = folder.file("model.llmc");
   const std::string cache = folder.file("cache");
-  LLMC_E2E_OK(compile(findGolden("tiny-llama-Q4_0", folder), file,
-                      {"lavapipe", "vulkan-1.1"}));
+  compileWithTests(findGolden("tiny-llama-Q4_0", folder), file,
+                   "lavapipe,vulkan-1.1");
   const std::vector<std::string> run = {"run", file, "--raw",       "-p", "a",
                                         "-n",  "4",  "--cache-dir", cache};
   const auto with = [&](const std::string &option) {
