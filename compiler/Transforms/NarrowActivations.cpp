@@ -194,8 +194,12 @@ Magnitude MagnitudeAnalysis::computeOp(Operation *op, unsigned number) {
 //===----------------------------------------------------------------------===//
 
 /// Whether the region's kernels read and write f16: rotations of heads by fours
-/// of numbers do, those by less do not.
+/// of numbers do, those by less do not, nor does what chooses experts or adds
+/// up what they give.
 bool packsNumbers(graph::RegionOp region) {
+  for (Operation &op : region.getBody().front())
+    if (isa<graph::RouteOp, graph::WeightedSumOp>(op))
+      return false;
   for (auto turn : region.getBody().getOps<graph::RotaryOp>())
     if (turn.getRotaryDim() % 4 != 0 || rowSize(turn) % 2 != 0)
       return false;

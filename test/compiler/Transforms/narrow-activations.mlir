@@ -37,4 +37,21 @@ module attributes {target.device = #device, graph.files = [array<f32: 30000.0, 1
     }
     return %result : tensor<?x4xf32>
   }
+
+  // What chooses experts reads f32.
+  // CHECK-LABEL: func.func @experts
+  // CHECK-NOT: convert
+  func.func @experts(%x: tensor<?x4xf32>) -> tensor<?x2xf32> attributes {graph.rows = 1 : i64} {
+    %g = graph.load_weight @gain : tensor<4x!graph.encoded<f32>>
+    %fits = graph.region (%a = %x : tensor<?x4xf32>, %gg = %g : tensor<4x!graph.encoded<f32>>) -> (tensor<?x4xf32>) {
+      %0 = graph.dequantize %gg : tensor<4x!graph.encoded<f32>> -> tensor<4xf32>
+      %1 = graph.rms_norm %a, %0 epsilon 1.0e-6 : tensor<?x4xf32>, tensor<4xf32> -> tensor<?x4xf32>
+      graph.yield %1 : tensor<?x4xf32>
+    }
+    %w, %e = graph.region (%a = %fits : tensor<?x4xf32>) -> (tensor<?x2xf32>, tensor<?x2xi32>) {
+      %0, %1 = graph.route %a : tensor<?x4xf32> -> tensor<?x2xf32>, tensor<?x2xi32>
+      graph.yield %0, %1 : tensor<?x2xf32>, tensor<?x2xi32>
+    }
+    return %w : tensor<?x2xf32>
+  }
 }
