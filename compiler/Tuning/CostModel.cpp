@@ -26,8 +26,10 @@ struct Grid {
 Grid gridOf(const codegen::LinearShape &shape, const LinearTile &tile) {
   Grid grid;
   grid.rows = tile.isGemv ? tile.rows : tile.rows * tile.workgroup[1];
-  grid.columns =
-      tile.isGemv ? codegen::kTileRows : tile.columns * tile.workgroup[0];
+  // A GEMV's columns are linears side by side, or tiles of one.
+  int64_t tiles = shape.numLinears == 1 ? tile.columns / 4 : 1;
+  grid.columns = tile.isGemv ? codegen::kTileRows * tiles
+                             : tile.columns * tile.workgroup[0];
   grid.alongRows = ceilDiv(shape.rows, grid.rows);
   grid.alongColumns = ceilDiv(shape.N, grid.columns);
   return grid;

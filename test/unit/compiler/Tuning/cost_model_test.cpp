@@ -82,6 +82,15 @@ TEST(Cost, CountsPaddingAndPassesOverTheWeights) {
       16 * kPerInstruction + 0.25 * kMemory);
 }
 
+TEST(Cost, TwoTilesOfALinearAreOneWorkgroup) {
+  CostProblem odd = problem(1);
+  odd.shape.N = 1008; // 63 tiles, of which the last is computed twice
+  Candidate pair = candidate(true, 1, 1, 32, 8);
+  pair.tile.columns = 8;
+  EXPECT_DOUBLE_EQ(costMicroseconds(odd, pair, device()),
+                   8 * kPerInstruction + 0.25 * kMemory);
+}
+
 TEST(Cost, NarrowLoadsTakeLonger) {
   Candidate narrow = candidate(true, 1, 1, 32, 2);
   narrow.figures->bytesPerLoad = 4;
