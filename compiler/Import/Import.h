@@ -38,7 +38,7 @@ struct ImportOptions {
   /// model's maximum is an error.
   int64_t contextLength = 0;
   /// Of encoders, instead of what the file says.
-  std::optional<PoolingOption> pooling;
+  std::optional<PoolingOption> pooling = {};
 
   /// `contextLength`, or the smaller of the model's maximum `most` and `usual`
   /// when it is 0. An error when the model has fewer: it names `file` and the

@@ -56,7 +56,7 @@ struct Weight {
   int64_t file = 0;
   /// Of every number of a vector.
   float addend = 0.0f;
-  std::optional<Packed> packed;
+  std::optional<Packed> packed = {};
 };
 
 /// y = x weight^T (+ bias)

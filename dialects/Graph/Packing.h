@@ -84,7 +84,7 @@ struct RowSource {
   int64_t rows = 0;
   /// Of every number of a vector.
   float addend = 0.0f;
-  std::optional<Packing> packing;
+  std::optional<Packing> packing = {};
 };
 
 struct PackedSizes {

@@ -153,6 +153,36 @@ llvm::Error importIndex(NodeImporter &n, StringRef op, const Index &index,
                      index.offset + (op == "Add" ? shift : -shift)});
 }
 
+/// Lengths plus or minus a number.
+llvm::Error importLength(NodeImporter &n, StringRef op, const Length &length,
+                         const Operand &other, bool isLeft) {
+  std::optional<double> number = toScalar(other);
+  std::optional<Dims> dims = broadcast(length.dims, dimsOf(other));
+  bool isShift = op == "Add" || (op == "Sub" && isLeft);
+  constexpr double kMost = 1 << 30;
+  if (!number || !(std::abs(*number) < kMost) || !dims || !isShift)
+    return n.fail("combines " + describe(Operand(length)) + " and " +
+                  describe(other) + ", which is not supported");
+  auto shift = static_cast<int64_t>(*number);
+  return n.set(
+      Length{std::move(*dims), length.offset + (op == "Add" ? shift : -shift)});
+}
+
+/// Scores plus a bias; a mask added to the bias itself hides nothing else.
+llvm::Error importRelativeSum(NodeImporter &n, const Operand &other,
+                              const RelativeBias &bias) {
+  if (const auto *mask = std::get_if<Uniform>(&other)) {
+    if (mask->visible != 0 || mask->hidden > kHiddenScore)
+      return n.fail("adds " + describe(other) + " to a bias by distance");
+    return n.set(bias);
+  }
+  llvm::Expected<Activation> scores = n.activation(other);
+  if (!scores)
+    return scores.takeError();
+  llvm::Expected<Activation> sum = addRelativeBias(n, *scores, bias);
+  return sum ? n.set(*sum) : sum.takeError();
+}
+
 //===----------------------------------------------------------------------===//
 // Handlers
 //===----------------------------------------------------------------------===//
@@ -197,6 +227,16 @@ llvm::Error importBinary(NodeImporter &n, StringRef op) {
   if (llvm::Error error = n.requireInputs(2))
     return error;
   const Operand &lhs = n.operand(0), &rhs = n.operand(1);
+  llvm::Expected<bool> isByDistance = importDistances(n, op);
+  if (!isByDistance || *isByDistance)
+    return isByDistance.takeError();
+  for (size_t i : {0, 1}) {
+    if (const auto *length = n.as<Length>(i))
+      return importLength(n, op, *length, n.operand(1 - i), i == 0);
+    const auto *bias = n.as<RelativeBias>(i);
+    if (bias && op == "Add")
+      return importRelativeSum(n, n.operand(1 - i), *bias);
+  }
   if (op == "Mul") {
     llvm::Expected<bool> isDone = importQuantizedProduct(n);
     if (!isDone || *isDone)
@@ -263,6 +303,9 @@ llvm::Error importPow(NodeImporter &n) {
 llvm::Error importHostUnary(NodeImporter &n) {
   StringRef op = n.node.opType;
   const Operand &input = n.operand(0);
+  llvm::Expected<bool> isByDistance = importDistances(n, op);
+  if (!isByDistance || *isByDistance)
+    return isByDistance.takeError();
   if (const auto *mask = std::get_if<Uniform>(&input))
     return n.set(Uniform{mask->dims, computeReal(op, mask->visible),
                          computeReal(op, mask->hidden)});
@@ -377,6 +420,9 @@ llvm::Error importMaskedChoice(NodeImporter &n, const Uniform &condition) {
 llvm::Error importWhere(NodeImporter &n) {
   if (llvm::Error error = n.requireInputs(3))
     return error;
+  llvm::Expected<bool> isByDistance = importDistances(n, "Where");
+  if (!isByDistance || *isByDistance)
+    return isByDistance.takeError();
   std::optional<HostTensor> condition = toHost(n.operand(0));
   std::optional<HostTensor> lhs = toHost(n.operand(1));
   std::optional<HostTensor> rhs = toHost(n.operand(2));

@@ -259,6 +259,30 @@ Value GraphEmitter::pool(Value hidden, Value spans, graph::Pooling mode,
                                       builder.getF32FloatAttr(kLengthEpsilon));
 }
 
+Value GraphEmitter::rmsNorm(Value input, Value gain, float epsilon) {
+  return graph::RmsNormOp::create(builder, loc, input.getType(), input, gain,
+                                  builder.getF32FloatAttr(epsilon));
+}
+
+Value GraphEmitter::causalMask(Value input, Value position, int64_t window) {
+  return graph::CausalMaskOp::create(builder, loc, input.getType(), input,
+                                     position, window);
+}
+
+Value GraphEmitter::relativeBias(Value input, Value table) {
+  return graph::RelativeBiasOp::create(builder, loc, input.getType(), input,
+                                       table);
+}
+
+Value GraphEmitter::rotary(Value input, Value positions, double base,
+                           int64_t dim, graph::RotaryPairs pairs) {
+  return graph::RotaryOp::create(
+      builder, loc, input.getType(), input, /*position=*/Value(), positions,
+      /*factors=*/Value(), builder.getF32FloatAttr(static_cast<float>(base)),
+      builder.getI64IntegerAttr(dim), builder.getF32FloatAttr(1.0f),
+      graph::RotaryPairsAttr::get(builder.getContext(), pairs));
+}
+
 Value GraphEmitter::rangeMask(Value input, Value ranges) {
   return graph::RangeMaskOp::create(builder, loc, input.getType(), input,
                                     ranges);

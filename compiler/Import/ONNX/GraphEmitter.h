@@ -49,7 +49,8 @@ public:
   llvm::Expected<Value> weight(const Constant &constant);
   /// A matrix [K, N] as [N, K], which linears want.
   llvm::Expected<Value> turnedWeight(const Constant &constant);
-  /// MatMulNBits: [N, K] of 4 bits.
+  /// MatMulNBits: [N, K] of 4 bits, with scales for groups of 32, 64 or a
+  /// multiple of 128, which is divided.
   Value nbitsWeight(const Tensor &codes, const Tensor &scales,
                     const Tensor *zeros, ArrayRef<int64_t> shape,
                     int64_t group);
@@ -66,7 +67,14 @@ public:
   Value embedding(Value tokens, Value table);
   Value reduceMean(Value input);
   Value layerNorm(Value input, Value gain, Value bias, float epsilon);
+  Value rmsNorm(Value input, Value gain, float epsilon);
   Value rangeMask(Value input, Value ranges);
+  /// `window` 0: all keys up to the row.
+  Value causalMask(Value input, Value position, int64_t window);
+  Value relativeBias(Value input, Value table);
+  /// Turns [rows, heads, size] by the rows' positions.
+  Value rotary(Value input, Value positions, double base, int64_t dim,
+               graph::RotaryPairs pairs);
   /// [rows, size] and [texts, 2] → [texts, size], of length 1 when normalized.
   Value pool(Value hidden, Value spans, graph::Pooling mode, bool isNormalized);
 

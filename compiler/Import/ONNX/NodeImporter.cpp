@@ -143,6 +143,18 @@ llvm::Expected<Operand> NodeImporter::reshaped(const Operand &operand,
     index->dims = dims;
     return result;
   }
+  if (auto *length = std::get_if<Length>(&result)) {
+    length->dims = dims;
+    return result;
+  }
+  if (auto *distances = std::get_if<Distances>(&result)) {
+    distances->dims = dims;
+    return result;
+  }
+  if (auto *bias = std::get_if<RelativeBias>(&result)) {
+    bias->dims = dims;
+    return result;
+  }
   if (auto *value = std::get_if<Activation>(&result)) {
     llvm::Expected<SmallVector<int64_t>> shape = stored(dims);
     if (!shape)

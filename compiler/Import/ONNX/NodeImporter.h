@@ -19,6 +19,8 @@ struct GraphState {
   int64_t maxSequence = 0;
   /// The function's argument of positions, and of ranges.
   Value positions, ranges;
+  /// The step's first position, which is 0: for causal masks.
+  Value position;
 
   void limitSequence(int64_t length) {
     if (maxSequence == 0 || length < maxSequence)
@@ -94,6 +96,27 @@ llvm::Expected<Activation> multiply(NodeImporter &n, const Activation &input,
 llvm::Expected<Activation>
 multiplyTurned(NodeImporter &n, const Activation &input, Value weight);
 
+/// gain * input / root of the mean square, or layer_norm with a bias: the
+/// inputs of the node at `gain` and `bias`, which may be absent.
+enum class NormKind { Layer, Rms };
+llvm::Error normalize(NodeImporter &n, NormKind kind, const Activation &input,
+                      size_t gain, size_t bias, float epsilon);
+
+/// Rows of a table by token or by position.
+llvm::Expected<Activation> embed(NodeImporter &n, const Constant &table,
+                                 const Index &index);
+
+/// An element-wise op, also Where and Cast, that reads distances, or the
+/// difference of two positions, is done here: true then, false for others.
+llvm::Expected<bool> importDistances(NodeImporter &n, StringRef op);
+/// Rows of a table of biases [buckets, heads] by distance.
+llvm::Error gatherBiases(NodeImporter &n, const HostTensor &table,
+                         const Distances &buckets);
+/// scores + bias.
+llvm::Expected<Activation> addRelativeBias(NodeImporter &n,
+                                           const Activation &scores,
+                                           const RelativeBias &bias);
+
 using Handler = llvm::Error (*)(NodeImporter &);
 
 /// An op, by domain and name.
@@ -110,6 +133,7 @@ ArrayRef<OpEntry> selectionOps();
 ArrayRef<OpEntry> linearOps();
 ArrayRef<OpEntry> quantizedOps();
 ArrayRef<OpEntry> rowOps();
+ArrayRef<OpEntry> attentionOps();
 
 } // namespace llmc::onnx
 

@@ -14,9 +14,6 @@ namespace llmc::onnx {
 
 namespace {
 
-/// Rows of the largest bucket must hold the longest text.
-constexpr int64_t kLongestText = 512;
-
 /// What an input of an encoder is, by its name.
 enum class Role { Tokens, Mask, TokenTypes, Positions, Other };
 
@@ -39,7 +36,7 @@ public:
   OpTable() {
     for (ArrayRef<OpEntry> entries :
          {elementwiseOps(), shapeOps(), selectionOps(), linearOps(),
-          quantizedOps(), rowOps()})
+          quantizedOps(), rowOps(), attentionOps()})
       for (const OpEntry &entry : entries)
         handlers[key(entry.domain, entry.opType)] = entry.handler;
   }
@@ -59,7 +56,7 @@ public:
   OnnxImporter(MLIRContext &context, const OnnxFile &file,
                const importer::ImportOptions &options)
       : file(file), options(options), builder(&context),
-        graph{file, GraphEmitter(context, file), {}, 0, {}, {}} {}
+        graph{file, GraphEmitter(context, file), {}, 0, {}, {}, {}} {}
 
   llvm::Expected<OwningOpRef<ModuleOp>> run();
 
@@ -185,12 +182,17 @@ llvm::Error OnnxImporter::startFunction() {
     arguments.push_back({"positions", indices({rows})});
     arguments.push_back({"ranges", indices({rows, 2})});
     arguments.push_back({"spans", indices({rows, 2})});
+    arguments.push_back({"position", indices({})});
   };
   if (isEncoder)
     arguments.push_back({"tokens", indices({rows})});
   for (const ValueInfo &input : file.inputs()) {
     if (isEncoder && roleOf(input.name) != Role::Other)
       continue;
+    if (isEncoder && input.name.starts_with("past_"))
+      return fail("input '" + input.name +
+                  "' is a cache of keys and values, which is not supported; "
+                  "export the model without a past");
     llvm::Expected<Dims> dims = dimsOfInput(input);
     if (!dims)
       return dims.takeError();
@@ -208,9 +210,10 @@ llvm::Error OnnxImporter::startFunction() {
   }
   addPlaces();
   graph.emit.startFunction(isEncoder ? "encode" : "main", arguments);
-  graph.positions = graph.emit.argument(arguments.size() - 3);
-  graph.ranges = graph.emit.argument(arguments.size() - 2);
-  spans = graph.emit.argument(arguments.size() - 1);
+  graph.positions = graph.emit.argument(arguments.size() - 4);
+  graph.ranges = graph.emit.argument(arguments.size() - 3);
+  spans = graph.emit.argument(arguments.size() - 2);
+  graph.position = graph.emit.argument(arguments.size() - 1);
   return llvm::Error::success();
 }
 
@@ -258,12 +261,13 @@ llvm::Error OnnxImporter::bindInputs() {
 // Nodes
 //===----------------------------------------------------------------------===//
 
-/// Of several outputs of an encoder, the hidden states; else all.
+/// Of several outputs of an encoder, the hidden states or logits; else all.
 SmallVector<const ValueInfo *> OnnxImporter::chosenOutputs() const {
   SmallVector<const ValueInfo *> all;
   for (const ValueInfo &output : file.outputs()) {
-    if (isEncoder && (output.name == "last_hidden_state" ||
-                      output.name == "token_embeddings"))
+    if (isEncoder &&
+        (output.name == "last_hidden_state" ||
+         output.name == "token_embeddings" || output.name == "logits"))
       return {&output};
     all.push_back(&output);
   }

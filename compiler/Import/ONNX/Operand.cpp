@@ -90,7 +90,8 @@ std::string describe(const Operand &operand) {
   static constexpr const char *kKinds[] = {
       "known numbers",         "a constant",         "a mask",
       "token or position ids", "an activation",      "int8 codes",
-      "an int8 scale",         "an int8 zero point", "an int32 product"};
+      "an int8 scale",         "an int8 zero point", "an int32 product",
+      "lengths of texts",      "distances of keys",  "a bias by distance"};
   return std::string(kKinds[operand.index()]) + " " +
          describe(ArrayRef<Dim>(dimsOf(operand)));
 }
@@ -99,6 +100,11 @@ std::string describe(double number) {
   char text[32];
   std::snprintf(text, sizeof(text), "%g", number + 0.0); // no -0
   return text;
+}
+
+double realAt(const Tensor &tensor, int64_t index) {
+  return readReal(tensor.type,
+                  tensor.bytes.data() + index * dataTypeBits(tensor.type) / 8);
 }
 
 std::optional<HostTensor> readHostTensor(const Tensor &tensor) {

@@ -62,6 +62,33 @@ struct Uniform {
   double hidden = 0;
 };
 
+/// The number of tokens of each text, plus an offset: what is computed from
+/// sums of the attention mask.
+struct Length {
+  Dims dims;
+  int64_t offset = 0;
+};
+
+/// Of texts that relative positions are followed for; rows of the largest
+/// bucket.
+inline constexpr int64_t kLongestText = 512;
+
+/// A number for each row and key, which depends on their distance key - row
+/// alone: values[distance + kLongestText - 1]. The keys are the later dimension
+/// of the two that have the sequence.
+struct Distances {
+  Dims dims;
+  bool isReal = false;
+  std::vector<double> values;
+};
+
+/// A bias for each head, row and key by their distance; `table` as
+/// graph.relative_bias has it.
+struct RelativeBias {
+  mlir::Value table;
+  Dims dims;
+};
+
 /// Integers per token: the tokens, or positions plus an offset.
 struct Index {
   Value value;
@@ -101,9 +128,9 @@ struct IntegerProduct {
   const Tensor *zero = nullptr;
 };
 
-using Operand =
-    std::variant<HostTensor, Constant, Uniform, Index, Activation, DynamicCodes,
-                 DynamicScale, DynamicZero, IntegerProduct>;
+using Operand = std::variant<HostTensor, Constant, Uniform, Index, Activation,
+                             DynamicCodes, DynamicScale, DynamicZero,
+                             IntegerProduct, Length, Distances, RelativeBias>;
 
 /// The dimensions of any operand.
 Dims dimsOf(const Operand &operand);
@@ -124,6 +151,9 @@ Operand constantOperand(const Tensor &tensor);
 
 /// The constant when it is small enough to be read, see above.
 std::optional<HostTensor> toHost(const Operand &operand);
+
+/// Element `index` of a tensor of reals.
+double realAt(const Tensor &tensor, int64_t index);
 
 /// The number of an operand of one element, or of which all are equal.
 std::optional<double> toScalar(const Operand &operand);

@@ -125,9 +125,11 @@ llvm::Error importMatMulNBits(NodeImporter &n) {
     return error;
   int64_t columns = n.integer("K", 0), rows = n.integer("N", 0);
   int64_t bits = n.integer("bits", 4), group = n.integer("block_size", 0);
-  if (bits != 4 || (group != 32 && group != 64 && group != 128))
+  bool isDivided = group == 32 || group == 64 || group % 128 == 0;
+  if (bits != 4 || group < 1 || !isDivided)
     return n.fail("has " + Twine(bits) + " bits in blocks of " + Twine(group) +
-                  ", allowed are 4 bits in blocks of 32, 64 or 128");
+                  ", allowed are 4 bits in blocks of 32, 64 or multiples of "
+                  "128");
   constexpr int64_t kMaxSize = int64_t{1} << 24;
   if (rows < 1 || rows > kMaxSize || columns < 1 || columns > kMaxSize ||
       columns % group != 0)

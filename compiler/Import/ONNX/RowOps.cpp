@@ -145,32 +145,6 @@ llvm::Error importReduceMean(NodeImporter &n) {
   return result ? n.set(std::move(*result)) : result.takeError();
 }
 
-/// A norm of `input` with gain and bias at these inputs.
-llvm::Error normalize(NodeImporter &n, const Activation &input, size_t gain,
-                      size_t bias, float epsilon) {
-  llvm::Expected<int64_t> size = lastSize(n, input);
-  if (!size)
-    return size.takeError();
-  if (!n.has(gain))
-    return n.fail("has no gain");
-  llvm::Expected<Value> gainValue = vectorOperand(n, gain, *size);
-  if (!gainValue)
-    return gainValue.takeError();
-  Value biasValue;
-  if (n.has(bias)) {
-    llvm::Expected<Value> value = vectorOperand(n, bias, *size);
-    if (!value)
-      return value.takeError();
-    biasValue = *value;
-  }
-  if (!(epsilon >= 0) || !std::isfinite(epsilon))
-    return n.fail("epsilon is " + describe(epsilon) +
-                  ", allowed are finite numbers from 0 on");
-  return n.setActivation(
-      n.emit.layerNorm(input.value, *gainValue, biasValue, epsilon),
-      input.dims);
-}
-
 llvm::Error importLayerNormalization(NodeImporter &n) {
   if (llvm::Error error = n.requireInputs(2))
     return error;
@@ -184,31 +158,131 @@ llvm::Error importLayerNormalization(NodeImporter &n) {
   if (*axis + 1 != input->dims.size())
     return n.fail("over several dimensions (axis " + Twine(*axis) +
                   ") is not supported");
-  return normalize(n, *input, 1, 2, n.real("epsilon", 1e-5f));
+  NormKind kind = n.node.opType == "SimplifiedLayerNormalization"
+                      ? NormKind::Rms
+                      : NormKind::Layer;
+  return normalize(n, kind, *input, 1, 2, n.real("epsilon", 1e-5f));
 }
 
-/// layer_norm(input + skip [+ bias]); output 3 is the sum.
+/// norm(input + skip [+ bias]); output 3 is the sum. The simplified op, of the
+/// root mean square, has no bias of the norm.
 llvm::Error importSkipLayerNormalization(NodeImporter &n) {
   if (llvm::Error error = n.requireInputs(3))
     return error;
+  bool isSimplified = n.node.opType == "SkipSimplifiedLayerNormalization";
+  size_t normBias = 3, bias = isSimplified ? 3 : 4;
   llvm::Expected<Activation> sum =
       combine(n, "Add", n.operand(0), n.operand(1));
-  if (sum && n.has(4))
-    sum = combine(n, "Add", *sum, n.operand(4));
+  if (sum && n.has(bias))
+    sum = combine(n, "Add", *sum, n.operand(bias));
   if (!sum)
     return sum.takeError();
   (void)n.set(*sum, 3);
-  return normalize(n, *sum, 2, 3, n.real("epsilon", 1e-12f));
+  return normalize(n, isSimplified ? NormKind::Rms : NormKind::Layer, *sum, 2,
+                   normBias, n.real("epsilon", 1e-12f));
+}
+
+/// The row of a table of token types that all tokens have.
+llvm::Expected<Operand> typeEmbedding(NodeImporter &n, size_t ids,
+                                      const Constant &table) {
+  const auto *types = n.as<Uniform>(ids);
+  double row = types ? types->visible : 0;
+  if (n.has(ids) && !types)
+    return n.fail("the token types are " + describe(n.operand(ids)) +
+                  ", allowed are those of a text");
+  if (table.shape.size() != 2 || !(row >= 0) ||
+      row >= static_cast<double>(table.shape[0]))
+    return n.fail("has token type " + describe(row) + " of a table " +
+                  describe(Operand(table)));
+  Constant result = table;
+  result.firstElement += static_cast<int64_t>(row) * table.shape[1];
+  result.shape = {table.shape[1]};
+  return Operand(result);
+}
+
+/// layer_norm(words[ids] + positions[places] [+ types[0]]). Output 1 is the
+/// lengths of texts, output 2 the sum.
+llvm::Error importEmbedLayerNormalization(NodeImporter &n) {
+  const auto *tokens = n.as<Index>(0);
+  const auto *words = n.as<Constant>(2), *places = n.as<Constant>(3);
+  const auto *types = n.as<Constant>(4);
+  auto isTable = [](const Constant *table) {
+    return table && table->shape.size() == 2 && !table->isTransposed;
+  };
+  bool fits = tokens && !tokens->isPosition && !tokens->dims.empty() &&
+              isTable(words) && isTable(places) &&
+              (!n.has(4) || isTable(types));
+  if (!fits)
+    return n.fail("needs token ids, and constant matrices of words, positions "
+                  "and token types");
+  Index positions{n.graph.positions, tokens->dims, true, 0};
+  if (n.has(8)) {
+    const auto *given = n.as<Index>(8);
+    if (!given || !given->isPosition)
+      return n.fail("input 8 is " + describe(n.operand(8)) +
+                    ", allowed are positions");
+    positions.offset = given->offset;
+  }
+  llvm::Expected<Activation> sum = embed(n, *words, *tokens);
+  if (!sum)
+    return sum.takeError();
+  llvm::Expected<Activation> byPosition = embed(n, *places, positions);
+  if (!byPosition)
+    return byPosition.takeError();
+  sum = combine(n, "Add", *sum, *byPosition);
+  if (sum && types) {
+    llvm::Expected<Operand> type = typeEmbedding(n, 1, *types);
+    if (!type)
+      return type.takeError();
+    sum = combine(n, "Add", *sum, *type);
+  }
+  if (!sum)
+    return sum.takeError();
+  (void)n.set(Length{{tokens->dims.front()}, 0}, 1);
+  (void)n.set(*sum, 2);
+  return normalize(n, NormKind::Layer, *sum, 5, 6, n.real("epsilon", 1e-12f));
 }
 
 constexpr OpEntry kOps[] = {
     {"", "Softmax", importSoftmax},
     {"", "ReduceMean", importReduceMean},
     {"", "LayerNormalization", importLayerNormalization},
+    {"", "SimplifiedLayerNormalization", importLayerNormalization},
     {"com.microsoft", "SkipLayerNormalization", importSkipLayerNormalization},
+    {"com.microsoft", "SkipSimplifiedLayerNormalization",
+     importSkipLayerNormalization},
+    {"com.microsoft", "EmbedLayerNormalization", importEmbedLayerNormalization},
 };
 
 } // namespace
+
+llvm::Error normalize(NodeImporter &n, NormKind kind, const Activation &input,
+                      size_t gain, size_t bias, float epsilon) {
+  llvm::Expected<int64_t> size = lastSize(n, input);
+  if (!size)
+    return size.takeError();
+  if (!n.has(gain))
+    return n.fail("has no gain");
+  llvm::Expected<Value> gainValue = vectorOperand(n, gain, *size);
+  if (!gainValue)
+    return gainValue.takeError();
+  if (!(epsilon >= 0) || !std::isfinite(epsilon))
+    return n.fail("epsilon is " + describe(epsilon) +
+                  ", allowed are finite numbers from 0 on");
+  if (kind == NormKind::Rms)
+    return n.setActivation(n.emit.rmsNorm(input.value, *gainValue, epsilon),
+                           input.dims);
+  Value biasValue;
+  if (n.has(bias)) {
+    llvm::Expected<Value> value = vectorOperand(n, bias, *size);
+    if (!value)
+      return value.takeError();
+    biasValue = *value;
+  }
+  return n.setActivation(
+      n.emit.layerNorm(input.value, *gainValue, biasValue, epsilon),
+      input.dims);
+}
 
 ArrayRef<OpEntry> rowOps() { return kOps; }
 

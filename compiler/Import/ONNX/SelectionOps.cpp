@@ -84,28 +84,10 @@ Constant rowsFrom(const Constant &table, int64_t first) {
   return result;
 }
 
-/// Rows of a table by token or by position.
 llvm::Error importEmbedding(NodeImporter &n, const Constant &table,
                             const Index &index) {
-  if (index.offset < 0 || index.offset >= table.shape[0])
-    return n.fail("positions begin at row " + Twine(index.offset) +
-                  " of a table of " + Twine(table.shape[0]));
-  if (table.quantization && index.offset != 0)
-    return n.fail("of a quantized table from row " + Twine(index.offset) +
-                  " on is not supported");
-  Constant rows = rowsFrom(table, index.offset);
-  if (index.isPosition)
-    n.graph.limitSequence(rows.shape[0]);
-  llvm::Expected<Value> weight = n.emit.weight(rows);
-  if (!weight)
-    return n.fail(llvm::toString(weight.takeError()));
-  Dims dims = index.dims;
-  dims.push_back(Dim::of(table.shape[1]));
-  llvm::Expected<SmallVector<int64_t>> shape = n.stored(dims);
-  if (!shape)
-    return shape.takeError();
-  Value value = n.emit.embedding(index.value, *weight);
-  return n.setActivation(n.emit.reshape(value, *shape), std::move(dims));
+  llvm::Expected<Activation> rows = embed(n, table, index);
+  return rows ? n.set(*rows) : rows.takeError();
 }
 
 llvm::Error gatherConstant(NodeImporter &n, const Constant &table,
@@ -168,6 +150,10 @@ llvm::Error importGather(NodeImporter &n) {
   if (const auto *input = n.as<Activation>(0))
     return gatherActivation(n, *input, *axis);
   std::optional<HostTensor> indices = toHost(n.operand(1));
+  if (const auto *distances = n.as<Distances>(1))
+    if (std::optional<HostTensor> table = toHost(n.operand(0));
+        table && *axis == 0)
+      return gatherBiases(n, *table, *distances);
   if (const auto *host = n.as<HostTensor>(0))
     if (indices && !indices->isReal)
       return gatherHost(n, *host, *axis, *indices);
@@ -475,6 +461,30 @@ constexpr OpEntry kOps[] = {{"", "Gather", importGather},
                             {"", "Concat", importConcat}};
 
 } // namespace
+
+llvm::Expected<Activation> embed(NodeImporter &n, const Constant &table,
+                                 const Index &index) {
+  if (index.offset < 0 || index.offset >= table.shape[0])
+    return n.fail("positions begin at row " + Twine(index.offset) +
+                  " of a table of " + Twine(table.shape[0]));
+  if (table.quantization && index.offset != 0)
+    return n.fail("of a quantized table from row " + Twine(index.offset) +
+                  " on is not supported");
+  Constant rows = rowsFrom(table, index.offset);
+  if (index.isPosition)
+    n.graph.limitSequence(rows.shape[0]);
+  llvm::Expected<Value> weight = n.emit.weight(rows);
+  if (!weight)
+    return n.fail(llvm::toString(weight.takeError()));
+  Dims dims = index.dims;
+  dims.push_back(Dim::of(table.shape[1]));
+  llvm::Expected<SmallVector<int64_t>> shape = n.stored(dims);
+  if (!shape)
+    return shape.takeError();
+  Value value = n.emit.embedding(index.value, *weight);
+  return Activation{n.emit.reshape(value, *shape), std::move(dims), false,
+                    std::nullopt};
+}
 
 ArrayRef<OpEntry> selectionOps() { return kOps; }
 

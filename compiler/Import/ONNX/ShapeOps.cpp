@@ -151,6 +151,32 @@ llvm::Error importCumSum(NodeImporter &n) {
   return n.set(Index{n.graph.positions, mask->dims, true, 1});
 }
 
+/// A sum of the mask over the sequence: the texts' lengths.
+llvm::Error importReduceSum(NodeImporter &n) {
+  if (llvm::Error error = n.requireInputs(1))
+    return error;
+  const auto *mask = n.as<Uniform>(0);
+  auto axes = n.integers("axes", 1);
+  if (!axes)
+    return axes.takeError();
+  if (!mask || mask->visible != 1 || mask->hidden != 0 || !*axes ||
+      (*axes)->size() != 1)
+    return n.fail("of " + describe(n.operand(0)) +
+                  " is not supported, allowed is the attention mask over the "
+                  "sequence");
+  llvm::Expected<size_t> axis = n.axis((*axes)->front(), mask->dims.size());
+  if (!axis)
+    return axis.takeError();
+  if (mask->dims[*axis] != Dim::of(Symbol::Sequence))
+    return n.fail("sums over another dimension than the sequence");
+  Length length{mask->dims, 0};
+  if (n.integer("keepdims", 1) != 0)
+    length.dims[*axis] = Dim::of(1);
+  else
+    length.dims.erase(length.dims.begin() + *axis);
+  return n.set(std::move(length));
+}
+
 //===----------------------------------------------------------------------===//
 // Views
 //===----------------------------------------------------------------------===//
@@ -331,6 +357,9 @@ llvm::Error importIdentity(NodeImporter &n) {
 llvm::Error importCast(NodeImporter &n) {
   if (llvm::Error error = n.requireInputs(1))
     return error;
+  llvm::Expected<bool> isByDistance = importDistances(n, "Cast");
+  if (!isByDistance || *isByDistance)
+    return isByDistance.takeError();
   auto type = static_cast<DataType>(n.integer("to", 0));
   bool toReal = type == DataType::Float || type == DataType::Float16 ||
                 type == DataType::Double || type == DataType::BFloat16;
@@ -366,6 +395,15 @@ llvm::Error importCast(NodeImporter &n) {
   return n.set(std::move(result));
 }
 
+/// Whether dimensions with the sequence stay in their order.
+bool keepsRowsBeforeKeys(const Dims &dims, ArrayRef<int64_t> permutation) {
+  SmallVector<int64_t> sequences;
+  for (int64_t dim : permutation)
+    if (dims[dim].has(Symbol::Sequence))
+      sequences.push_back(dim);
+  return llvm::is_sorted(sequences);
+}
+
 llvm::Error importTranspose(NodeImporter &n) {
   if (llvm::Error error = n.requireInputs(1))
     return error;
@@ -396,6 +434,9 @@ llvm::Error importTranspose(NodeImporter &n) {
     return n.set(std::move(result));
   }
   const auto *input = n.as<Activation>(0);
+  bool isByDistance = n.as<Distances>(0) || n.as<RelativeBias>(0);
+  if (isByDistance && !keepsRowsBeforeKeys(from, permutation))
+    return n.fail("exchanges rows and keys of " + describe(n.operand(0)));
   if (!input)
     return setReshaped(n, dims); // masks and ids have no order to keep
   // The same permutation, of the dimensions that are stored.
@@ -440,6 +481,7 @@ constexpr OpEntry kOps[] = {
     {"", "ConstantOfShape", importConstantOfShape},
     {"", "Range", importRange},
     {"", "CumSum", importCumSum},
+    {"", "ReduceSum", importReduceSum},
     {"", "Reshape", importReshape},
     {"", "Flatten", importFlatten},
     {"", "Unsqueeze", importUnsqueeze},

@@ -24,20 +24,22 @@ def decomposed_norm(g, x, gain, bias, epsilon, axes_as_input):
 
 class Encoder:
     """Options, by name: opset; norm (fused, decomposed, skip); mask (none, subtract, where, expand, bool); positions
-    (table, ids, range, input, cumsum); shapes (zeros, computed); scale (scores, divide, roots); gelu (erf, op);
+    (table, ids, range, input, cumsum); shapes (zeros, computed); scale (scores, divide, roots); gelu (erf, op); relative (MPNet's biases by distance);
     linear (matmul, gemm, bias-first, qdq, dynamic, nbits); packed (one matrix for q, k, v)."""
 
     def __init__(self, options):
         self.options = {"opset": 14, "norm": "decomposed", "mask": "subtract", "positions": "ids", "shapes": "computed",
-                        "scale": "divide", "gelu": "erf", "linear": "matmul", "packed": False, **options}
+                        "scale": "divide", "gelu": "erf", "linear": "matmul", "packed": False, "relative": False, **options}
         self.random = np.random.default_rng(7)
+        self.arrays = []  # all that were made, in order
         linear = self.options["linear"]
         self.g = Graph(self.options["opset"], microsoft=self.options["norm"] == "skip" or linear == "nbits")
 
     # Pieces.
 
     def random_array(self, *shape, scale=1.0):
-        return (self.random.standard_normal(shape) * scale).astype(np.float32)
+        self.arrays.append((self.random.standard_normal(shape) * scale).astype(np.float32))
+        return self.arrays[-1]
 
     def unsqueeze(self, x, axes):
         if self.options["opset"] < 13:
@@ -164,6 +166,27 @@ class Encoder:
             ids = g.node("Add", [count, g.constant("pad", np.array(1, np.int64))])
         return g.node("Gather", [name, ids])
 
+    def relative_bias(self):
+        """[batch, heads, sequence, sequence], as torch exports MPNet's compute_position_bias."""
+        g, buckets = self.g, 32
+        def integer(number):
+            return g.constant("number", np.array(number, np.int64))
+
+        length = g.node("Squeeze", [self.size("input_ids", 1), g.i64([0])])
+        places = g.node("Range", [integer(0), length, integer(1)])
+        distance = g.node("Neg", [g.node("Sub", [self.unsqueeze(places, [0]), self.unsqueeze(places, [1])])])
+        behind = g.node("Mul", [g.node("Cast", [g.node("Less", [distance, integer(0)])], to=7), integer(buckets // 2)])
+        far, exact = g.node("Abs", [distance]), buckets // 4
+        logarithm = g.node("Log", [g.node("Div", [g.node("Cast", [far], to=1), g.f32(exact)])])
+        steps = g.node("Mul", [g.node("Div", [logarithm, g.f32(np.log(128 / exact))]), g.f32(buckets // 2 - exact)])
+        large = g.node("Add", [g.node("Cast", [steps], to=7), integer(exact)])
+        most = g.node("ConstantOfShape", [g.node("Shape", [large])], value=np.array([buckets // 2 - 1], np.int64))
+        inside = g.node("Where", [g.node("Less", [far, integer(exact)]), far, g.node("Min", [large, most])])
+        table = g.constant("biases", self.random_array(buckets, HEADS))
+        values = g.node("Transpose", [g.node("Gather", [table, g.node("Add", [behind, inside])])], perm=[2, 0, 1])
+        shape = g.node("Concat", [self.size("input_ids", 0), g.i64([1, 1, 1])], axis=0)
+        return g.node("Expand", [self.unsqueeze(values, [0]), shape])
+
     # Layers.
 
     def heads(self, x, permutation):
@@ -182,7 +205,7 @@ class Encoder:
             return self.g.node("Split", [packed], outputs=3, axis=2, split=[HIDDEN] * 3)
         return self.g.node("Split", [packed, self.g.i64([HIDDEN] * 3)], outputs=3, axis=2)
 
-    def attention(self, x, mask):
+    def attention(self, x, mask, relative):
         g, kind = self.g, self.options["scale"]
         q, k, v = self.query_key_value(x)
         q, k, v = self.heads(q, [0, 2, 1, 3]), self.heads(k, [0, 2, 3, 1]), self.heads(v, [0, 2, 1, 3])
@@ -196,6 +219,8 @@ class Encoder:
             scores = g.node("Div", [scores, g.f32(size ** 0.5)])
         elif kind == "scores":
             scores = g.node("Mul", [scores, g.f32(size ** -0.5)])
+        if relative:
+            scores = g.node("Add", [scores, relative])
         if mask:
             scores = g.node("Add", [scores, mask])
         weights = g.node("Softmax", [scores], axis=3)
@@ -217,22 +242,23 @@ class Encoder:
         types = g.node("Gather", [g.constant("types", self.random_array(2, HIDDEN, scale=0.5)), "token_type_ids"])
         mask = self.mask()
         x = self.norm(g.node("Add", [g.node("Add", [words, types]), self.positions()]))
+        relative = self.relative_bias() if self.options["relative"] else None
         for _ in range(LAYERS):
-            x = self.norm(self.attention(x, mask), x)
+            x = self.norm(self.attention(x, mask, relative), x)
             x = self.norm(self.linear(self.gelu(self.linear(x, HIDDEN, WIDE)), WIDE, HIDDEN), x)
         g.output("last_hidden_state", dims + [HIDDEN], x)
         return g
 
 
 def feeds(options):
-    """Two texts, one shorter; without a mask, one."""
+    """Two texts, one shorter; without a mask, one. Those of biases by distance reach beyond the buckets of one distance."""
     random = np.random.default_rng(11)
-    lengths = [6] if options.get("mask") == "none" else [6, 4]
-    keep = np.arange(6)[None, :] < np.array(lengths)[:, None]
+    lengths = [6] if options.get("mask") == "none" else [POSITIONS, 11] if options.get("relative") else [6, 4]
+    keep = np.arange(lengths[0])[None, :] < np.array(lengths)[:, None]
     ids = np.where(keep, random.integers(2, VOCABULARY, keep.shape), 1).astype(np.int64)
     result = {"input_ids": ids, "attention_mask": keep.astype(np.int64), "token_type_ids": np.zeros_like(ids)}
     if options.get("positions") == "input":
-        result["position_ids"] = np.broadcast_to(np.arange(6, dtype=np.int64), ids.shape).copy()
+        result["position_ids"] = np.broadcast_to(np.arange(lengths[0], dtype=np.int64), ids.shape).copy()
     return result
 
 
@@ -244,6 +270,7 @@ VARIANTS = {
     "20": {"opset": 20, "norm": "fused", "gelu": "op", "linear": "gemm", "positions": "input"},
     "no-mask": {"opset": 17, "norm": "fused", "mask": "none", "shapes": "zeros", "linear": "bias-first"},
     "roberta": {"opset": 17, "positions": "cumsum", "mask": "where"},
+    "mpnet": {"opset": 17, "norm": "fused", "positions": "cumsum", "mask": "where", "relative": True},
     "skip-norm": {"opset": 17, "norm": "skip", "positions": "table"},
     "qdq": {"opset": 17, "norm": "fused", "linear": "qdq"},
     "dynamic": {"opset": 17, "norm": "fused", "linear": "dynamic"},

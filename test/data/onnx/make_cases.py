@@ -11,6 +11,7 @@ import sys
 import numpy as np
 
 import encoder_graph
+import fused_graph
 from onnx_writer import Graph
 
 FOLDER = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
@@ -172,6 +173,18 @@ def linears():
     case.done(case.graph.node("Gemm", ["x", case.weight(8, 12)]), ("rows", 12))
 
 
+def wide_differences():
+    """executorch#22775, onnxruntime#7524: codes minus their zero point exceed int8. Further rows and columns are zero."""
+    case = Case("qdq-wide-difference", 13, ("rows", 32), (5, 32))
+    g = case.graph
+    case.x[...] = 0
+    case.x[0, :3] = [72, -118, 127]  # codes 200, 10, 255 minus 128
+    codes = np.full((32, 2), 7, np.int8)
+    codes[:3] = [[-128, 127], [5, -6], [100, -100]]
+    weight = g.node("DequantizeLinear", [g.constant("q", codes), g.f32(1), g.constant("z", np.array(7, np.int8))])
+    case.done(g.node("MatMul", ["x", weight]), ("rows", 2))
+
+
 def quantized():
     def codes(case, *shape, dtype=np.int8):
         low, high = (-127, 128) if dtype == np.int8 else (0, 256)
@@ -197,6 +210,14 @@ def main():
     views()
     linears()
     quantized()
+    wide_differences()
+    for variants, build in [(fused_graph.FUSED, "build_encoder"), (fused_graph.CAUSAL, "build_causal")]:
+        for name, options in variants.items():
+            rotates = options["attention"] == "multihead-rotary" if "attention" in options else False
+            texts = encoder_graph.feeds({"positions": "input"} if rotates else {})
+            if build == "build_causal":
+                del texts["token_type_ids"]
+            write(f"fused-{name}", getattr(fused_graph.Fused(options), build)(), texts)
     for name, options in encoder_graph.VARIANTS.items():
         graph, feeds = encoder_graph.build(options)
         write(f"encoder-{name}", graph, feeds)

@@ -107,6 +107,10 @@ class Graph:
         self.nodes.append(text)
         return results[0] if outputs == 1 else results
 
+    def alias(self, source, name):
+        """Gives a value a name of one's own choice."""
+        self.nodes.append(data(1, source) + data(2, name) + data(3, name + "_alias") + data(4, "Identity"))
+
     def model(self):
         graph = b"".join(data(1, item) for item in self.nodes) + data(2, "toy")
         graph += b"".join(data(5, item) for item in self.initializers)

@@ -171,7 +171,7 @@ TEST_F(HeadsTest, rotaryPairsAdjacent) {
               expected, 1e-6);
 }
 
-TEST_F(HeadsTest, partialRotaryPassesTheRestThrough) {
+TEST_F(HeadsTest, partialRotaryPassesTheRestThrough_B12) {
   std::vector<double> expected = {-3.14404, 1.91961, -0.33914, 4.0392, 5,
                                   6,        7,       8,        9,      10};
   std::vector<float> y = runOnce(turnText(1, 10, {true, 10000, 4}, 1),
@@ -181,7 +181,7 @@ TEST_F(HeadsTest, partialRotaryPassesTheRestThrough) {
     EXPECT_EQ(y[i], float(i + 1));
 }
 
-TEST_F(HeadsTest, normOfAHead) {
+TEST_F(HeadsTest, normOfAHead_B14) {
   expectClose(
       runOnce(turnText(1, 2, {}, 1, true), {3, 4, 0, 0}, 0, {2, 2, 0, 0}),
       {1.69706, 2.26274}, 3e-6);

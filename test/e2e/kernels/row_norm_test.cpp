@@ -129,6 +129,21 @@ TEST_F(RowNormTest, layerNormOfSizesAndRows) {
   }
 }
 
+// In f16, epsilon would be 0 and the squares of small numbers, too.
+TEST_F(RowNormTest, layerNormOfConstantsAndSmallNumbers_B09) {
+  constexpr int kSize = 2048;
+  std::vector<std::vector<double>> rows(3, std::vector<double>(kSize, 0.0)),
+      expected(3, std::vector<double>(kSize, 0.25));
+  for (int i = 0; i < kSize; ++i) {
+    rows[1][size_t(i)] = 5;
+    rows[2][size_t(i)] = i % 2 ? -1e-4 : 1e-4;
+    expected[2][size_t(i)] += i % 2 ? -1.9999 : 1.9999;
+  }
+  check(moduleText(kSize, 3, "      %y = " + layerNorm(kSize, "%a", true)),
+        rows, std::vector<float>(kSize, 2.0F), std::vector<float>(kSize, 0.25F),
+        expected, 2e-6);
+}
+
 // The mean is a thousand times what is left of the numbers: squares of the
 // numbers themselves would lose all digits.
 TEST_F(RowNormTest, layerNormOfALargeMean) {

@@ -503,7 +503,7 @@ TEST_F(SdpaTest, biasOfTiles) {
 
 // Rows that an added mask leaves nothing, everything, and the third of four
 // keys.
-TEST_F(SdpaTest, rowWithEveryKeyMasked) {
+TEST_F(SdpaTest, rowWithEveryKeyMasked_B07) {
   Shape shape = {1, 1, 4, 4, 4};
   shape.biasHeads = 1;
   shape.causal = false;
@@ -522,6 +522,35 @@ TEST_F(SdpaTest, rowWithEveryKeyMasked) {
     EXPECT_FLOAT_EQ(y[4 + i], 2.5);
     EXPECT_FLOAT_EQ(y[8 + i], 3);
   }
+}
+
+// Exporters write masks of several sizes, some of which f16 can't hold: each
+// hides keys 1 and 3 from row 0, and leaves row 1, all hidden, finite.
+TEST_F(SdpaTest, anyVeryNegativeMaskHides_B08) {
+  for (bool halfCache : {false, true})
+    for (float hidden :
+         {-10000.0F, -65504.0F, -1e9F, -3.4028235e38F, -INFINITY}) {
+      SCOPED_TRACE(hidden);
+      Shape shape = {1, 1, 4, 4, 4};
+      shape.biasHeads = 1;
+      shape.causal = false;
+      shape.halfCache = halfCache;
+      auto runner = compile(text(shape), {shape.target, halfCache});
+      ASSERT_TRUE(runner);
+      Step step = makeStep(shape, 0, 4);
+      step.q.assign(16, 0);
+      for (size_t i = 0; i < step.newV.size(); ++i)
+        step.newV[i] = float(i / 4);
+      step.bias.assign(16, 0);
+      step.bias[1] = step.bias[3] = hidden;
+      std::fill_n(step.bias.begin() + 4, 4, hidden);
+      std::vector<float> y = run(*runner, shape, step);
+      for (int i = 0; i < 4; ++i) {
+        EXPECT_FLOAT_EQ(y[i], 1);
+        EXPECT_TRUE(std::isfinite(y[4 + i]));
+        EXPECT_FLOAT_EQ(y[8 + i], 1.5);
+      }
+    }
 }
 
 TEST_F(SdpaTest, sequencesBehindOneAnother) {

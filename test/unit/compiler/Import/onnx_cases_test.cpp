@@ -79,6 +79,8 @@ struct Case {
 
 /// What a function's argument of that name gets: rows without padding.
 Tensor argumentOf(const Case &test, StringRef name, RankedTensorType type) {
+  if (name == "position")
+    return Tensor({}, {0});
   if (!test.isEncoder) {
     Tensor tensor = test.inputs.find(name)->second;
     reference::Shape shape(type.getShape().begin(), type.getShape().end());

@@ -3,18 +3,24 @@
 // What the importer of ONNX graphs refuses, and with which message.
 
 #include "compiler/Import/ONNX/OnnxImporter.h"
+#include "compiler/Reference/Evaluator.h"
 #include "test/unit/compiler/Import/onnx_writer.h"
 
 #include "dialects/Graph/Graph.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/FileSystem.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
+#include <cmath>
+#include <fstream>
 
 namespace llmc::onnx {
 namespace {
 
 using onnx_writer::attribute;
+using onnx_writer::bytesTensor;
 using onnx_writer::floats;
 using onnx_writer::Graph;
 using onnx_writer::int64s;
@@ -62,7 +68,7 @@ std::string nodeRefusal(const std::string &op,
       withWeights(toy({node(op, inputs, {"y"}, attributes)}, opset)));
 }
 
-TEST(OnnxImporter, OpsetsAreRefusedByDomain) {
+TEST(OnnxImporter, OpsetsAreRefusedByDomain_B32) {
   EXPECT_EQ(refusal(toy({node("Relu", {"x"}, {"y"})}, 11)), "");
   EXPECT_EQ(refusal(toy({node("Relu", {"x"}, {"y"})}, 21)), "");
   for (int64_t opset : {10, 22, 99})
@@ -176,6 +182,147 @@ TEST(OnnxImporter, AMaskMustHidePadding) {
 }
 
 /// Whatever a graph says, it is imported or refused.
+//===----------------------------------------------------------------------===//
+// Ops of com.microsoft
+//===----------------------------------------------------------------------===//
+
+/// y = op(x, …) of tokens [batch, sequence] looked up as [.., 32]. Further
+/// values: `mask`, the attention mask; `last`, the last row of each text; w, a
+/// matrix [32, 96]; `cosines` and `sines` [4, 8].
+Graph microsoftToy(const std::string &op,
+                   const std::vector<std::string> &inputs,
+                   const std::vector<std::string> &attributes) {
+  Graph graph;
+  graph.opsets = {{"", 17}, {"com.microsoft", 1}};
+  graph.inputs = {value("input_ids", 7, {"batch", "sequence"}),
+                  value("attention_mask", 7, {"batch", "sequence"})};
+  graph.outputs = {value("y", 1, {"batch", "sequence", "32"})};
+  std::vector<float> cosines, sines;
+  for (int row = 0; row < 4; ++row)
+    for (int i = 0; i < 8; ++i) {
+      double angle = row * std::pow(10000.0, -i / 8.0);
+      cosines.push_back(static_cast<float>(std::cos(angle)));
+      sines.push_back(static_cast<float>(std::sin(angle)));
+    }
+  graph.initializers = {floats("words", {9, 32}, std::vector<float>(288, 1)),
+                        floats("w", {32, 96}, std::vector<float>(3072, 1)),
+                        floats("wrong", {4, 8}, std::vector<float>(32, 0.5F)),
+                        floats("cosines", {4, 8}, cosines),
+                        floats("sines", {4, 8}, sines),
+                        int64s("one", {1})};
+  graph.nodes = {node("Gather", {"words", "input_ids"}, {"x"}),
+                 node("ReduceSum", {"attention_mask", "one"}, {"lengths"},
+                      {attribute("keepdims", int64_t{0})}),
+                 node("Sub", {"lengths", "one"}, {"last"}),
+                 node("Identity", {"attention_mask"}, {"mask"}),
+                 node(op, inputs, {"y"}, attributes, "com.microsoft")};
+  return graph;
+}
+
+TEST(OnnxImporter, AttentionOpsTakeMasksOfPaddingOnly) {
+  auto heads = attribute("num_heads", int64_t{2});
+  auto attention = [&](const std::string &mask) {
+    return refusal(microsoftToy("Attention", {"x", "w", "", mask}, {heads}));
+  };
+  EXPECT_EQ(attention(""), "");
+  EXPECT_EQ(attention("mask"), "");
+  EXPECT_EQ(attention("lengths"), "");
+  EXPECT_THAT(attention("last"),
+              HasSubstr("input 3 is lengths of texts [batch], allowed is the "
+                        "attention mask or what counts its tokens"));
+  EXPECT_THAT(attention("one"), HasSubstr("input 3 is known numbers [1]"));
+  EXPECT_THAT(
+      refusal(microsoftToy("Attention", {"x", "w", "", "", "x"}, {heads})),
+      HasSubstr("input 4 (a past, or a feature of decoders) is not supported; "
+                "export the model without a cache"));
+  EXPECT_THAT(refusal(microsoftToy("MultiHeadAttention", {"x", "x", "x"},
+                                   {attribute("num_heads", int64_t{5})})),
+              HasSubstr("with 5 heads"));
+}
+
+TEST(OnnxImporter, GroupQueryAttentionIsWithoutAPast) {
+  auto attention = [&](std::vector<std::string> inputs, int64_t kvHeads = 2) {
+    return refusal(microsoftToy("GroupQueryAttention", inputs,
+                                {attribute("num_heads", int64_t{2}),
+                                 attribute("kv_num_heads", kvHeads),
+                                 attribute("do_rotary", int64_t{1})}));
+  };
+  EXPECT_EQ(attention({"x", "x", "x", "", "", "last", "", "cosines", "sines"}),
+            "");
+  Graph withCache = microsoftToy("Attention", {"x", "w"},
+                                 {attribute("num_heads", int64_t{2})});
+  withCache.inputs.push_back(
+      value("past_key_values.0.key", 1, {"batch", "2", "past", "16"}));
+  EXPECT_THAT(refusal(withCache),
+              HasSubstr("input 'past_key_values.0.key' is a cache of keys and "
+                        "values, which is not supported"));
+  EXPECT_THAT(
+      attention({"x", "x", "x", "x", "x", "last", "", "cosines", "sines"}),
+      HasSubstr("input 3 (a past"));
+  EXPECT_THAT(
+      attention({"x", "x", "x", "", "", "lengths", "", "cosines", "sines"}),
+      HasSubstr("input 5 is lengths of texts"));
+  EXPECT_THAT(attention({"x", "x", "x", "", "", "last", "", "wrong", "sines"}),
+              HasSubstr("turns by tables which are not the cosines and sines "
+                        "of position * base^(-i / half)"));
+  EXPECT_THAT(
+      attention({"x", "x", "x", "", "", "last", "", "cosines", "sines"}, 1),
+      HasSubstr("with 2 heads and 1 of keys is not supported"));
+}
+
+// microsoft/onnxruntime#28551: blocks without a kernel gave zeros. Codes are 5,
+// zero points 2 or, without them, 8; scales 0.25, and x is ones.
+TEST(OnnxImporter, NBitsBlocksAreComputedOrRefused_B21) {
+  constexpr int64_t kColumns = 2048, kRows = 4;
+  auto model = [&](int64_t block, bool hasZeros) {
+    int64_t groups = kColumns / block;
+    Graph graph;
+    graph.opsets = {{"", 17}, {"com.microsoft", 1}};
+    graph.inputs = {value("x", 1, {"rows", "2048"})};
+    graph.outputs = {value("y", 1, {"rows", "4"})};
+    graph.initializers = {
+        bytesTensor("q", {kRows, groups, block / 2},
+                    std::vector<uint8_t>(kRows * kColumns / 2, 0x55)),
+        floats("s", {kRows * groups},
+               std::vector<float>(static_cast<size_t>(kRows * groups), 0.25F)),
+        bytesTensor(
+            "z", {kRows * ((groups + 1) / 2)},
+            std::vector<uint8_t>(
+                static_cast<size_t>(kRows * ((groups + 1) / 2)), 0x22))};
+    std::vector<std::string> inputs = {"x", "q", "s"};
+    if (hasZeros)
+      inputs.emplace_back("z");
+    graph.nodes = {
+        node("MatMulNBits", inputs, {"y"},
+             {attribute("K", kColumns), attribute("N", kRows),
+              attribute("bits", int64_t{4}), attribute("block_size", block)},
+             "com.microsoft")};
+    return graph;
+  };
+  EXPECT_THAT(refusal(model(16, true)), HasSubstr("4 bits in blocks of 16"));
+  for (int64_t block : {32, 64, 128, 256, 512, 2048})
+    for (bool hasZeros : {true, false}) {
+      SCOPED_TRACE(block);
+      MLIRContext context;
+      context.loadDialect<graph::GraphDialect, mlir::func::FuncDialect>();
+      llvm::SmallString<64> path;
+      llvm::sys::fs::createTemporaryFile("nbits", "onnx", path);
+      std::ofstream(path.c_str(), std::ios::binary)
+          << model(block, hasZeros).model();
+      auto module = importer::importModel(context, path, {});
+      ASSERT_TRUE(bool(module)) << llvm::toString(module.takeError());
+      auto evaluator = reference::Evaluator::create(**module);
+      ASSERT_TRUE(bool(evaluator)) << llvm::toString(evaluator.takeError());
+      auto results = evaluator->run(
+          "main", {reference::Tensor({1, kColumns},
+                                     std::vector<double>(kColumns, 1.0))});
+      ASSERT_TRUE(bool(results)) << llvm::toString(results.takeError());
+      EXPECT_THAT(results->front().values,
+                  testing::Each(hasZeros ? 1536.0 : -1536.0));
+      llvm::sys::fs::remove(path);
+    }
+}
+
 TEST(OnnxImporter, SurvivesEveryChangedByte) {
   MLIRContext context;
   context.loadDialect<graph::GraphDialect, mlir::func::FuncDialect>();

@@ -54,6 +54,12 @@ inline std::string int64s(const std::string &name,
          bytes(9, raw(values));
 }
 
+inline std::string bytesTensor(const std::string &name,
+                               const std::vector<int64_t> &dims,
+                               const std::vector<uint8_t> &values) {
+  return tensorHead(name, 2, dims) + bytes(9, raw(values));
+}
+
 /// A tensor of external data; `entries` are keys and values.
 inline std::string
 external(const std::string &name, int type, const std::vector<int64_t> &dims,
