@@ -118,6 +118,104 @@ TEST(Attention, ScoresBeyondHalf_B10) {
           << "row " << row << ", number " << i;
 }
 
+/// Attention of one head of four, over a cache of sixteen, with a rule.
+GraphFile makeOneHead(const std::string &rule) {
+  GraphFile graph;
+  graph.addText(
+      "graph.state @k : tensor<1x16x4xf32>\ngraph.state @v : "
+      "tensor<1x16x4xf32>\nfunc.func @attend(%q: tensor<?x4xf32> {graph.name "
+      "= \"q\"}, %k: tensor<?x4xf32> {graph.name = \"k\"}, %v: "
+      "tensor<?x4xf32> {graph.name = \"v\"}, %p: tensor<i32> {graph.name = "
+      "\"position\"}) -> (tensor<?x4xf32> {graph.name = \"y\"}) {\n");
+  for (const char *name : {"q", "k", "v"})
+    graph.addText("%" + std::string(name) + "3 = graph.reshape %" + name +
+                  " : tensor<?x4xf32> -> tensor<?x1x4xf32>\n");
+  for (const char *name : {"k", "v"})
+    graph.addText("%" + std::string(name) + "a = graph.kv_append @" + name +
+                  ", %" + name +
+                  "3, %p : tensor<?x1x4xf32> -> tensor<?x1x4xf32>\n");
+  graph.addText("%o = graph.sdpa %q3, %ka, %va, %p scale 1.0 causal " + rule +
+                " : tensor<?x1x4xf32>, tensor<?x1x4xf32>, tensor<?x1x4xf32> "
+                "-> tensor<?x1x4xf32>\n%y = graph.reshape %o : "
+                "tensor<?x1x4xf32> -> tensor<?x4xf32>\nreturn %y : "
+                "tensor<?x4xf32>\n}\n");
+  return graph;
+}
+
+/// Each row four times its number.
+std::vector<float> rowsOf(const std::vector<float> &numbers) {
+  std::vector<float> rows;
+  for (float number : numbers)
+    rows.insert(rows.end(), 4, number);
+  return rows;
+}
+
+/// The first number of each row of ten tokens with q = 0 and values 0 … 9, run
+/// in steps of these lengths.
+std::vector<float> meansOfKeys(GraphRunner &runner,
+                               const std::vector<int> &steps) {
+  std::vector<float> means;
+  for (int length : steps) {
+    const int position = static_cast<int>(means.size());
+    std::vector<float> values;
+    for (int row = 0; row < length; ++row)
+      values.push_back(static_cast<float>(position + row));
+    const auto count = static_cast<size_t>(length);
+    const std::vector<float> zeros = rowsOf(std::vector<float>(count));
+    auto y = runner.run("attend", count,
+                        {{"q", zeros}, {"k", zeros}, {"v", rowsOf(values)}}, 4,
+                        position);
+    if (!y.ok()) {
+      ADD_FAILURE() << y.status().message();
+      return means;
+    }
+    for (size_t row = 0; row < count; ++row)
+      means.push_back((*y)[4 * row]);
+  }
+  return means;
+}
+
+// ml-explore/mlx-lm#390: a window counts the row itself, however a text is cut.
+TEST(Attention, AWindowCountsTheRowItself_B15) {
+  LLMC_E2E_NEED_DEVICE();
+  TemporaryFolder folder, globalFolder;
+  auto windowed = compileAndOpen(makeOneHead("window 4"), folder);
+  auto global = compileAndOpen(makeOneHead(""), globalFolder);
+  ASSERT_TRUE(windowed.ok()) << windowed.status().message();
+  ASSERT_TRUE(global.ok()) << global.status().message();
+  for (const std::vector<int> &steps :
+       {std::vector<int>{10}, std::vector<int>{3, 7},
+        std::vector<int>(10, 1)}) {
+    const std::vector<float> wanted = {0,    0.5F, 1,    1.5F, 2.5F,
+                                       3.5F, 4.5F, 5.5F, 6.5F, 7.5F};
+    const std::vector<float> found = meansOfKeys(*windowed, steps);
+    ASSERT_EQ(found.size(), wanted.size());
+    for (size_t i = 0; i < wanted.size(); ++i)
+      EXPECT_FLOAT_EQ(found[i], wanted[i]) << i;
+    EXPECT_FLOAT_EQ(meansOfKeys(*global, steps).back(), 4.5F);
+  }
+}
+
+// EricLBuehler/mistral.rs#1928: a cap that is left out does not show in the
+// best token. Scores are 60 and 40, values 0 and 10000.
+TEST(Attention, ScoresAreCapped_B13) {
+  LLMC_E2E_NEED_DEVICE();
+  for (const auto &[rule, wanted] :
+       {std::pair<std::string, float>("soft_cap 50.0", 2.07351F),
+        std::pair<std::string, float>("", 2.06115e-5F)}) {
+    TemporaryFolder folder;
+    auto runner = compileAndOpen(makeOneHead(rule), folder);
+    ASSERT_TRUE(runner.ok()) << runner.status().message();
+    auto y = runner->run("attend", 2,
+                         {{"q", rowsOf({1, 1})},
+                          {"k", rowsOf({15, 10})},
+                          {"v", rowsOf({0, 10000})}},
+                         4);
+    ASSERT_TRUE(y.ok()) << y.status().message();
+    EXPECT_NEAR((*y)[4], wanted, 1e-4 * wanted) << rule;
+  }
+}
+
 TEST(Attention, HeadSizesThatAreNoMultipleOfFourAreRefusedByName) {
   for (int size : {5, 6, 7}) {
     TemporaryFolder folder;

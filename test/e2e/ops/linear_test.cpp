@@ -8,6 +8,8 @@
 
 #include "runtime/format/Reader.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 namespace llmc::test {
@@ -350,6 +352,53 @@ TEST(Linears, FourBitsWithInt8Activations) {
   auto one = runner->run("linear", 1, {{"x", makeFourBitRows(1)}}, 128);
   ASSERT_TRUE(one.ok()) << one.status().message();
   EXPECT_TRUE(std::equal(one->begin(), one->end(), exact->begin()));
+}
+
+// pytorch/executorch#22431: a scale for the whole tensor, where each row should
+// have its own. All rows are in ±1, but for one entry of 1000 in row 1.
+TEST(Linears, AnOutlierOfOneRowLeavesTheOthers_B20) {
+  LLMC_E2E_NEED_DEVICE();
+  constexpr size_t kRows = 16, kInputs = 384, kOutputs = 64;
+  uint32_t state = 1;
+  auto next = [&] {
+    state = state * 1664525U + 1013904223U;
+    return static_cast<float>(static_cast<int32_t>(state)) / 2147483648.0F;
+  };
+  std::vector<float> weights(kOutputs * kInputs), first(kInputs);
+  std::generate(weights.begin(), weights.end(), next);
+  std::generate(first.begin(), first.end(), next);
+  std::string codes;
+  for (float weight : weights) {
+    if (codes.size() % 34 == 0)
+      codes += bytesOf(uint16_t{0x2000}); // 2^-7
+    codes += static_cast<char>(std::lround(weight * 127));
+  }
+  std::vector<float> rows, plain;
+  for (size_t row = 0; row < kRows; ++row)
+    rows.insert(rows.end(), first.begin(), first.end());
+  plain = rows;
+  rows[kInputs + 5] = 1000;
+  GraphFile graph;
+  graph.addWeight("w", kOutputs, kInputs, "q8_0", codes);
+  graph.addLinear("linear", "?", kInputs, kOutputs, "w", "q8_0");
+  TemporaryFolder folder, exactFolder;
+  auto exact = compileAndOpen(graph, exactFolder, {}, "f32");
+  auto runner = compileAndOpen(graph, folder, {}, "i8");
+  ASSERT_TRUE(exact.ok()) << exact.status().message();
+  ASSERT_TRUE(runner.ok()) << runner.status().message();
+  auto wanted = exact->run("linear", kRows, {{"x", plain}}, kOutputs);
+  auto alone = runner->run("linear", kRows, {{"x", plain}}, kOutputs);
+  auto found = runner->run("linear", kRows, {{"x", rows}}, kOutputs);
+  ASSERT_TRUE(wanted.ok() && alone.ok() && found.ok());
+  double product = 0, left = 0, right = 0;
+  for (size_t i = 0; i < kOutputs; ++i) {
+    EXPECT_EQ((*found)[i], (*alone)[i]) << i;
+    product += double((*found)[i]) * (*wanted)[i];
+    left += double((*found)[i]) * (*found)[i];
+    right += double((*wanted)[i]) * (*wanted)[i];
+  }
+  EXPECT_GE(product / std::sqrt(left * right), 0.9995);
+  EXPECT_NE((*found)[kOutputs], (*alone)[kOutputs]);
 }
 
 } // namespace

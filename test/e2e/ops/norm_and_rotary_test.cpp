@@ -69,7 +69,7 @@ void addNorm(GraphFile &graph, const std::string &function,
 
 /// Both rows and heads have a mean square of 12.5 or 1250, so the numbers that
 /// come out are the same.
-TEST(Norm, IsOverARowOrAHead) {
+TEST(Norm, IsOverARowOrAHead_B14) {
   LLMC_E2E_NEED_DEVICE();
   TemporaryFolder folder;
   GraphFile graph;
@@ -89,6 +89,61 @@ TEST(Norm, IsOverARowOrAHead) {
              {1.69706f, 2.26274f, 1.69706f, 2.26274f, 1.69706f, 2.26274f,
               1.69706f, 2.26274f},
              6e-6f);
+}
+
+// lablup's and kekzl's reports: gemma's caps, scale and gains, each once. The
+// hidden size is 64, the embedding a row of ones.
+TEST(Gemma, CapsLogitsScalesEmbeddingsAndAddsOneToGains_B13) {
+  LLMC_E2E_NEED_DEVICE();
+  TemporaryFolder folder;
+  GraphFile graph;
+  graph.addWeight("table", 4, 64, std::vector<float>(256, 1.0F));
+  // A gain as safetensors hold it: 0.5, to which the source adds 1.
+  graph.addWeight("half", 64, 0, std::vector<float>(64, 0.5F));
+  graph.addText(
+      "graph.weight @gain : tensor<64x!graph.encoded<f32>> from "
+      "[#graph.source<file = 0, offset = 1024, rows = 64, addend = "
+      "1.0>]\n"
+      "func.func @cap(%x: tensor<?x8xf32> {graph.name = \"x\"}) -> "
+      "(tensor<?x8xf32> {graph.name = \"y\"}) {\n"
+      "%c = graph.constant 3.0e1 : tensor<f32>\n"
+      "%0 = graph.div %x, %c : tensor<?x8xf32>, tensor<f32> -> "
+      "tensor<?x8xf32>\n"
+      "%1 = graph.tanh %0 : tensor<?x8xf32>\n"
+      "%y = graph.mul %1, %c : tensor<?x8xf32>, tensor<f32> -> "
+      "tensor<?x8xf32>\nreturn %y : tensor<?x8xf32>\n}\n"
+      "func.func @embed(%t: tensor<?xi32> {graph.name = \"tokens\"}) -> "
+      "(tensor<?x64xf32> {graph.name = \"y\"}) {\n"
+      "%e = graph.load_weight @table : tensor<4x64x!graph.encoded<f32>>\n"
+      "%w = graph.dequantize %e : tensor<4x64x!graph.encoded<f32>> -> "
+      "tensor<4x64xf32>\n"
+      "%0 = graph.embedding %t, %w : tensor<?xi32>, tensor<4x64xf32> -> "
+      "tensor<?x64xf32>\n"
+      "%c = graph.constant 8.0 : tensor<f32>\n"
+      "%y = graph.mul %0, %c : tensor<?x64xf32>, tensor<f32> -> "
+      "tensor<?x64xf32>\nreturn %y : tensor<?x64xf32>\n}\n"
+      "func.func @norm(%x: tensor<?x64xf32> {graph.name = \"x\"}) -> "
+      "(tensor<?x64xf32> {graph.name = \"y\"}) {\n"
+      "%e = graph.load_weight @gain : tensor<64x!graph.encoded<f32>>\n"
+      "%g = graph.dequantize %e : tensor<64x!graph.encoded<f32>> -> "
+      "tensor<64xf32>\n"
+      "%y = graph.rms_norm %x, %g epsilon 1.0e-6 : tensor<?x64xf32>, "
+      "tensor<64xf32> -> tensor<?x64xf32>\nreturn %y : "
+      "tensor<?x64xf32>\n}\n");
+  auto runner = compileAndOpen(graph, folder);
+  ASSERT_TRUE(runner.ok()) << runner.status().message();
+  auto capped =
+      runner->run("cap", 1, {{"x", {-1000, -30, 0, 10, 30, 1000, 0, 0}}}, 8);
+  ASSERT_TRUE(capped.ok()) << capped.status().message();
+  expectNear(*capped, {-30, -22.84782F, 0, 9.64538F, 22.84782F, 30, 0, 0},
+             6e-5F);
+  auto row = runner->run("embed", 1, {}, 64, /*position=*/0, {3});
+  ASSERT_TRUE(row.ok()) << row.status().message();
+  EXPECT_EQ(*row, std::vector<float>(64, 8.0F));
+  auto normed =
+      runner->run("norm", 1, {{"x", std::vector<float>(64, 7.0F)}}, 64);
+  ASSERT_TRUE(normed.ok()) << normed.status().message();
+  expectNear(*normed, std::vector<float>(64, 1.5F), 3e-6F);
 }
 
 } // namespace
