@@ -82,10 +82,10 @@ Value EncoderBuilder::layer(Value input, const EncoderLayer &layer,
                             size_t index) {
   Value part = attention(input, layer, index);
   Value hidden =
-      layerNorm(binary<graph::AddOp>(input, part), layer.attentionNorm);
+      layerNorm(binary<graph::AddOp>(part, input), layer.attentionNorm);
   part = activated(linear(hidden, layer.up), model.activation);
   part = linear(part, layer.down);
-  return layerNorm(binary<graph::AddOp>(hidden, part), layer.outputNorm);
+  return layerNorm(binary<graph::AddOp>(part, hidden), layer.outputNorm);
 }
 
 OwningOpRef<ModuleOp> EncoderBuilder::build() {

@@ -22,6 +22,12 @@ std::string writeHuggingFaceFolder(const std::string &gguf,
 std::string writeMpnetFolder(const TemporaryFolder &folder,
                              const std::string &name);
 
+/// Writes test/data/onnx/make_bert_folder.py's model likewise, with model.onnx
+/// in it: a |variant| of encoder_graph.py.
+std::string writeBertFolder(const TemporaryFolder &folder,
+                            const std::string &name,
+                            const std::string &variant);
+
 } // namespace llmc::test
 
 #endif // LLMC_TEST_E2E_COMPILED_HUGGINGFACEFOLDER_H

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Text encoders in Hugging Face directories on a device: BERT and MPNet against
-// other implementations' numbers, and a trained model.
+// Text encoders in Hugging Face directories on a device: BERT, MPNet and
+// LFM2.5-Embedding against other implementations' numbers.
 
 #include "test/e2e/compiled/HuggingFaceFolder.h"
 
-#include <nlohmann/json.hpp>
-
-#include <cmath>
 #include <cstring>
-#include <filesystem>
 
 namespace llmc::test {
 namespace {
@@ -91,46 +87,6 @@ TEST(EncoderDirectories, MpnetGivesTheNumbersOfItsDefinition) {
   ASSERT_TRUE(found.ok()) << found.status().message();
   EXPECT_LE(relativeDifference(found->rows, readFloats(path + "/hidden.f32")),
             kTolerance);
-}
-
-double cosine(const std::vector<float> &a, const std::vector<float> &b) {
-  double ab = 0, aa = 0, bb = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    ab += double(a[i]) * b[i];
-    aa += double(a[i]) * a[i];
-    bb += double(b[i]) * b[i];
-  }
-  return ab / std::sqrt(aa * bb);
-}
-
-TEST(EncoderDirectories, MiniLmEmbedsAsOnnxRuntime) {
-  LLMC_E2E_NEED_DEVICE();
-  const std::string source =
-      std::string(LLMC_SHARED_DIR) + "/models/all-MiniLM-L6-v2/";
-  if (!exists(source + "model.safetensors.gz"))
-    GTEST_SKIP() << "no " << source << "; set LLMC_SHARED_DIR";
-  TemporaryFolder folder;
-  const std::string path = folder.file("minilm");
-  std::filesystem::create_directory(path);
-  const ToolResult unpacked =
-      runProgram({"gzip", "-dc", source + "model.safetensors.gz"});
-  ASSERT_EQ(unpacked.exitCode, 0) << unpacked.errors;
-  writeFile(path + "/model.safetensors", unpacked.output);
-  writeFile(path + "/config.json", readFile(source + "config.json"));
-  const std::string file = folder.file("model.llmc");
-  LLMC_E2E_OK(compile(path, file));
-  auto model = loadEmbeddingModel(file);
-  ASSERT_TRUE(model.ok()) << model.status().message();
-  const auto golden = nlohmann::json::parse(readFile(source + "golden.json"));
-  ASSERT_EQ(golden.size(), 8u);
-  for (const auto &text : golden) {
-    SCOPED_TRACE(text["text"].get<std::string>());
-    std::vector<float> found((*model)->size());
-    LLMC_E2E_OK((*model)->embed({text["ids"].get<std::vector<int32_t>>()},
-                                found.data()));
-    EXPECT_GE(cosine(found, text["embedding"].get<std::vector<float>>()),
-              0.9999);
-  }
 }
 
 } // namespace
