@@ -50,6 +50,26 @@ class Spirv(unittest.TestCase):
         (outer,) = spirv.Kernel(stats_testing.assemble(text)).loops
         self.assertEqual(outer.children[0].trips, 4)
 
+    def test_loops_over_parts(self):
+        """The outer loop takes eight groups at a time, but not beyond the last; each lane of the inner one begins at a place of its own."""
+        text = stats_testing.NESTED_LOOPS.replace(
+            "%scale_place =",
+            "%part_end = OpIAdd %uint %group %lanes\n%inner_end = OpExtInst %uint %glsl UMin %part_end %outer_bound\n"
+            "%place_of_lane = OpIMul %uint %lane %two\n%inner_begin = OpIAdd %uint %group %place_of_lane\n%scale_place =")
+        text = text.replace("%k = OpPhi %uint %zero", "%k = OpPhi %uint %inner_begin").replace("%k %inner_bound", "%k %inner_end")
+        (outer,) = spirv.Kernel(stats_testing.assemble(text)).loops
+        self.assertEqual((outer.trips, outer.children[0].trips), (8, 4))
+
+    def test_what_is_left_of_a_part(self):
+        """The number of groups in a part, as the end less the beginning."""
+        text = stats_testing.NESTED_LOOPS.replace(
+            "%scale_place =",
+            "%part_end = OpIAdd %uint %group %lanes\n%end = OpExtInst %uint %glsl UMin %part_end %outer_bound\n"
+            "%left = OpISub %uint %end %group\n%quads = OpIMul %uint %left %two\n%inner_end = OpUDiv %uint %quads %one\n%scale_place =")
+        text = text.replace("%k %inner_bound", "%k %inner_end")
+        (outer,) = spirv.Kernel(stats_testing.assemble(text)).loops
+        self.assertEqual(outer.children[0].trips, 8)
+
     def test_bounds_that_are_not_known(self):
         text = stats_testing.NESTED_LOOPS.replace("%k %inner_bound", "%k %lane")
         (outer,) = spirv.Kernel(stats_testing.assemble(text)).loops

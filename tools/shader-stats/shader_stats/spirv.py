@@ -7,10 +7,11 @@ from typing import Optional
 
 MAGIC = 0x07230203
 TYPE_INT, TYPE_FLOAT, TYPE_VECTOR, TYPE_ARRAY = 21, 22, 23, 28
-CONSTANT, SPEC_CONSTANT, VARIABLE, LOAD, ACCESS_CHAIN, DECORATE = 43, 50, 59, 61, 65, 71
+EXT_INST, CONSTANT, SPEC_CONSTANT, VARIABLE, LOAD, ACCESS_CHAIN, DECORATE = 12, 43, 50, 59, 61, 65, 71
 I_ADD, I_SUB, I_MUL, U_DIV, S_DIV, SELECT = 128, 130, 132, 134, 135, 169
 U_LESS, S_LESS, PHI, LOOP_MERGE, LABEL, BRANCH_CONDITIONAL = 176, 177, 245, 246, 248, 250
 BINDING = 33
+GLSL_MINIMA = (38, 39)  # of unsigned and signed integers
 
 
 @dataclasses.dataclass
@@ -51,7 +52,7 @@ class Kernel:
             self.bindings[operands[0]] = operands[2]
         elif TYPE_INT <= opcode <= TYPE_ARRAY:
             self.defined[operands[0]] = (opcode, operands[1:])
-        elif opcode in (CONSTANT, SPEC_CONSTANT, VARIABLE, ACCESS_CHAIN, LOAD, PHI, SELECT) or I_ADD <= opcode <= S_LESS:
+        elif opcode in (EXT_INST, CONSTANT, SPEC_CONSTANT, VARIABLE, ACCESS_CHAIN, LOAD, PHI, SELECT) or I_ADD <= opcode <= S_LESS:
             self.types[operands[1]] = operands[0]
             self.defined[operands[1]] = (opcode, operands[2:])
 
@@ -64,47 +65,70 @@ class Kernel:
         return 0
 
     def _linear(self, value_id):
-        """An integer as (id of what is not known or None, constant that is added to it). A choice between two that differ by a constant is
-        the first: loops over no rows are skipped that way."""
+        """An integer as ({id of what is not known: factor}, constant that is added). A choice between two that differ by a constant is the
+        first: loops over no rows are skipped that way. The smaller of two is what is not a constant: the last of several parts is cut off
+        that way, and the others are whole."""
         opcode, operands = self.defined.get(value_id, (0, ()))
         if opcode in (CONSTANT, SPEC_CONSTANT):
-            return None, operands[0]
+            return {}, operands[0]
         if opcode == SELECT:
             chosen, other = self._linear(operands[1]), self._linear(operands[2])
             if chosen[0] == other[0]:
                 return chosen
+        if opcode == EXT_INST and operands[1] in GLSL_MINIMA:
+            left, right = map(self._linear, operands[2:4])
+            if not left[0] and not right[0]:
+                return {}, min(left[1], right[1])
+            if not left[0] or not right[0]:
+                return left if left[0] else right
         if opcode in (I_ADD, I_SUB, I_MUL, U_DIV, S_DIV):
-            (base, left), (other_base, right) = map(self._linear, operands[:2])
-            if base is not None and other_base is None and opcode in (I_ADD, I_SUB):
-                return base, left + right if opcode == I_ADD else left - right
-            if base is None and other_base is not None and opcode == I_ADD:
-                return other_base, left + right
-            if base is None and other_base is None and not (opcode in (U_DIV, S_DIV) and not right):
-                return None, {I_ADD: left + right, I_SUB: left - right, I_MUL: left * right}.get(opcode, left // (right or 1))
-        return value_id, 0
+            known = self._combine(opcode, *map(self._linear, operands[:2]))
+            if known:
+                return known
+        return {value_id: 1}, 0
+
+    @staticmethod
+    def _combine(opcode, left, right):
+        """The form of a sum, difference, product or quotient of two forms; None where it has none."""
+        if opcode == I_SUB:
+            right = {base: -factor for base, factor in right[0].items()}, -right[1]
+        if opcode in (I_ADD, I_SUB):
+            factors = dict(left[0])
+            for base, factor in right[0].items():
+                factors[base] = factors.get(base, 0) + factor
+            return {base: factor for base, factor in factors.items() if factor}, left[1] + right[1]
+        if opcode == I_MUL and not left[0]:
+            left, right = right, left
+        if right[0]:
+            return None
+        if opcode == I_MUL:
+            return {base: factor * right[1] for base, factor in left[0].items() if right[1]}, left[1] * right[1]
+        return ({}, left[1] // right[1]) if not left[0] and right[1] else None
 
     def _trips(self, condition):
         """How often a loop runs whose counter is a phi that is compared with a bound."""
         opcode, operands = self.defined.get(condition, (0, ()))
         if opcode not in (U_LESS, S_LESS):
             return None
-        counter, (bound_base, bound) = operands[0], self._linear(operands[1])
+        counter, bound = operands[0], self._linear(operands[1])
         phi, incoming = self.defined.get(counter, (0, ()))
         if phi != PHI:
             return None
         begin, step = None, 0
         for value in incoming[::2]:
-            base, number = self._linear(value)
-            if base == counter:
-                step = number
+            form = self._linear(value)
+            if form[0] == {counter: 1}:
+                step = form[1]
             else:
-                begin = (base, number)
+                begin = form
         if not step or begin is None:
             return None
-        if begin[0] == bound_base:
-            return max(0, -(-(bound - begin[1]) // step))
+        left, distance = self._combine(I_SUB, bound, begin)
+        if not left:
+            return max(0, -(-distance // step))
         # Where each lane begins at a place of its own, below the step, the first one's count stands for all.
-        return -(-bound // step) if bound_base is None and step > 1 else None
+        of_lane = step > 1 and all(base in begin[0] and base not in bound[0] for base in left)
+        return -(-distance // step) if of_lane else None
 
     def _find_loops(self):
         open_loops = []  # (loop, id of the label behind it)
