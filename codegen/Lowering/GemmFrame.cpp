@@ -10,9 +10,17 @@ RowCursors::RowCursors(KernelBuilder &b, Value first, int64_t count,
                        int64_t stride, int64_t clampTo,
                        std::function<Value(Value row)> baseOf)
     : b(&b), first(first), stride(stride), baseOf(std::move(baseOf)) {
-  for (int64_t row = 0; clampTo != 0 && row < count; ++row)
-    bases.push_back(
-        this->baseOf(b.min(b.add(first, row), b.index(clampTo - 1))));
+  if (clampTo == 0)
+    return;
+  auto clamped = [&](int64_t row) {
+    return b.min(b.add(first, row), b.index(clampTo - 1));
+  };
+  if (count == 1) {
+    this->first = clamped(0);
+    return;
+  }
+  for (int64_t row = 0; row < count; ++row)
+    bases.push_back(this->baseOf(clamped(row)));
 }
 
 Value RowCursors::start() const {
@@ -35,15 +43,39 @@ GemmFrame::GemmFrame(RegionContext &context, LinearRegion &parts)
       parts(parts) {
   Value rowTile = b.add(b.mul(b.groupId(gpu::Dimension::y), lanesY),
                         b.localId(gpu::Dimension::y));
-  firstRow = b.mul(rowTile, tileRows);
   Value lane = b.add(b.mul(b.groupId(gpu::Dimension::x), lanesX),
                      b.localId(gpu::Dimension::x));
-  firstQuad = b.mul(lane, tileQuads);
+  setPlace(b.mul(rowTile, tileRows), b.mul(lane, tileQuads));
+  if (parts.linears.size() > 1)
+    keepPlace();
+}
+
+void GemmFrame::setPlace(Value row, Value quad) {
+  firstRow = row;
+  firstQuad = quad;
   int64_t numQuads = parts.layout().numQuads();
   clampedQuad = numQuads % (lanesX * tileQuads) == 0
                     ? firstQuad
                     : b.min(firstQuad, b.index(numQuads - tileQuads));
   hasRows = b.less(firstRow, unit.numRows(parts.resultType()));
+}
+
+Value GemmFrame::localNumber() {
+  return b.add(b.mul(b.localId(gpu::Dimension::y), lanesX),
+               b.localId(gpu::Dimension::x));
+}
+
+void GemmFrame::keepPlace() {
+  waitingPlaces = b.workgroupMemory(lanesX * lanesY, b.i32x2());
+  b.store(b.vector({b.toI32(firstRow), b.toI32(firstQuad)}), waitingPlaces,
+          localNumber());
+}
+
+/// Compilers see through what is stored and loaded, but not beyond a barrier.
+void GemmFrame::takePlace() {
+  b.barrier();
+  Value place = b.load(waitingPlaces, localNumber());
+  setPlace(b.toIndex(b.extract(place, 0)), b.toIndex(b.extract(place, 1)));
 }
 
 Value GemmFrame::bound(Value start, int64_t distance) {
@@ -58,6 +90,8 @@ Value GemmFrame::waitingPlace(int64_t number) {
 }
 
 void GemmFrame::addResults(ArrayRef<Value> results) {
+  if (waitingPlaces)
+    takePlace();
   if (waiting.size() + 1 == parts.linears.size()) {
     lastResults.assign(results.begin(), results.end());
     return;

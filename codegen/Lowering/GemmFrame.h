@@ -65,7 +65,9 @@ public:
 
   /// Takes the results of the next linear, vectors of four columns ordered
   /// [quad][row of the tile]. All but the last linear's wait in workgroup
-  /// memory, each for its own invocation, so that they take no registers.
+  /// memory, each for its own invocation, so that they take no registers; as
+  /// the invocation's place does, so what was derived from row() and
+  /// quadToRead() is to be derived anew for the next linear.
   void addResults(ArrayRef<Value> results);
   /// Scalars, one for each row of the tile, that multiply all linears' results
   /// when they are stored.
@@ -77,6 +79,12 @@ public:
 
 private:
   int64_t resultsPerLinear() const { return tileQuads * tileRows; }
+  void setPlace(Value row, Value quad);
+  /// The invocation's number in its workgroup.
+  Value localNumber();
+  /// Into workgroup memory, and back.
+  void keepPlace();
+  void takePlace();
   /// Where result `number` of this invocation waits.
   Value waitingPlace(int64_t number);
   /// Whether the invocation stores that row and quad of its tile; null for
@@ -93,6 +101,8 @@ private:
   Value firstRow, firstQuad, clampedQuad, hasRows;
   /// Workgroup memory of each linear but the last.
   SmallVector<Value> waiting;
+  /// Of the place; null for one linear.
+  Value waitingPlaces;
   SmallVector<Value> lastResults, rowScales;
 };
 

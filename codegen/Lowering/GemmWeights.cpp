@@ -55,20 +55,40 @@ GemmWeights::BoundPlane GemmWeights::bind(PlaneKind kind, Type element,
           perPosition};
 }
 
-Value GemmWeights::placeOf(const BoundPlane &plane) {
-  Value tile = b.div(firstQuad, kQuadsPerTile),
-        inTile = b.rem(firstQuad, kQuadsPerTile);
-  Value position =
-      b.add(b.mul(tile, layout().elementsPerTile(plane.kind)), inTile);
-  return b.mul(position, plane.perPosition);
+Value GemmWeights::firstOf(int64_t columnsPerElement) {
+  int64_t perTile = layout().paddedColumns / columnsPerElement * kQuadsPerTile;
+  return b.add(b.mul(b.div(firstQuad, kQuadsPerTile), perTile),
+               b.rem(firstQuad, kQuadsPerTile));
 }
 
-/// Of `quad`'s element at `position`, a number of a column group of the plane,
-/// the part `part` (0 when null).
-Value GemmWeights::load(const BoundPlane &plane, Value position, int64_t quad,
+Value GemmWeights::firstGroup() {
+  return firstOf(scaleGroupColumns(layout().format));
+}
+
+Value GemmWeights::firstUnit() {
+  return firstOf(columnsPerUnit(layout().format));
+}
+
+/// Planes with an element for more or fewer columns than a group count tiles
+/// and columns in other steps; the quad in its tile comes last in all.
+Value GemmWeights::elementOf(const BoundPlane &plane, Value place) {
+  int64_t group = scaleGroupColumns(layout().format),
+          columns = layout().plane(plane.kind).columnsPerElement;
+  if (columns == group)
+    return place;
+  bool isOfRow =
+      plane.kind != PlaneKind::Codes && groupsPerScale(layout().format) == 0;
+  if (isOfRow)
+    return firstQuad;
+  Value number = b.div(place, kQuadsPerTile);
+  number = columns < group ? b.mul(number, group / columns)
+                           : b.div(number, columns / group);
+  return b.add(b.mul(number, kQuadsPerTile), b.rem(place, kQuadsPerTile));
+}
+
+Value GemmWeights::load(const BoundPlane &plane, Value place, int64_t quad,
                         Value part) {
-  Value index =
-      b.add(placeOf(plane), b.mul(position, kQuadsPerTile * plane.perPosition));
+  Value index = b.mul(elementOf(plane, place), plane.perPosition);
   if (part)
     index = b.add(index, part);
   return b.load(plane.memref, b.add(index, quad * plane.perPosition));
@@ -101,13 +121,9 @@ std::array<Value, 4> GemmWeights::bytesToF32(Value word, bool isSigned) {
 /// Formats whose scales are stored as they are. Packed codes of a format with
 /// a bias are sixteen times too large (packedNibbles); shifted ones are 8 too
 /// large.
-void GemmWeights::loadPlainScales(Value group, GemmGroup &data) {
-  int64_t shared = groupsPerScale(layout().format);
-  Value element = shared == 0   ? b.index(0)
-                  : shared == 1 ? group
-                                : b.div(group, shared);
+void GemmWeights::loadPlainScales(Value place, GemmGroup &data) {
   auto unpack = [&](const BoundPlane &plane, int64_t quad) {
-    return unpackScales(b, load(plane, element, quad),
+    return unpackScales(b, load(plane, place, quad),
                         layout().plane(plane.kind).bytesPerElement);
   };
   bool isBiased = codeBias(layout().format) != 0;
@@ -128,20 +144,19 @@ void GemmWeights::loadPlainScales(Value group, GemmGroup &data) {
 }
 
 /// Q4_K and Q5_K: the six-bit scale and minimum of each row.
-void GemmWeights::loadKScales(Value group, GemmGroup &data) {
-  Value superNumber = b.div(group, 8), j = b.rem(group, 8);
+void GemmWeights::loadKScales(Value place, GemmGroup &data) {
+  Value j = b.rem(b.div(place, kQuadsPerTile), 8);
   Value highShift = b.toI32(b.mul(b.rem(j, 2), 16));
   for (int64_t quad = 0; quad < numQuads; ++quad) {
-    Value low = load(headerWords, superNumber, quad, b.add(j, 4));
+    Value low = load(headerWords, place, quad, b.add(j, 4));
     Value high = b.shiftRight(
-        load(headerWords, superNumber, quad, b.add(b.div(j, 2), 12)),
-        highShift);
+        load(headerWords, place, quad, b.add(b.div(j, 2), 12)), highShift);
     auto [even, odd] = joinScalesAndMinimums(b, low, high);
     std::array<Value, 4> ofEven = bytesToF32(even, false),
                          ofOdd = bytesToF32(odd, false);
     Value scale = b.vector({ofEven[0], ofOdd[0], ofEven[1], ofOdd[1]}),
           minimum = b.vector({ofEven[2], ofOdd[2], ofEven[3], ofOdd[3]});
-    Value halves = load(header, superNumber, quad);
+    Value halves = load(header, place, quad);
     SmallVector<Value> d, dmin;
     for (int64_t row = 0; row < 4; ++row) {
       Value pair = b.unpackHalf2(b.extract(halves, row));
@@ -155,10 +170,10 @@ void GemmWeights::loadKScales(Value group, GemmGroup &data) {
 
 /// Packed codes are centred and four times too large (packedSixBits); shifted
 /// ones are 32 too large.
-void GemmWeights::loadQ6Scales(Value group, GemmGroup &data) {
+void GemmWeights::loadQ6Scales(Value place, GemmGroup &data) {
   for (int64_t quad = 0; quad < numQuads; ++quad) {
-    std::array<Value, 4> rows = bytesToF32(load(sub, group, quad), true);
-    Value d = unpackHalf4(b, load(super, b.div(group, 16), quad));
+    std::array<Value, 4> rows = bytesToF32(load(sub, place, quad), true);
+    Value d = unpackHalf4(b, load(super, place, quad));
     if (form == CodeForm::Packed)
       d = b.mul(d, b.constant(b.f32x4(), 0.25));
     Value scale = b.mul(d, b.vector(ValueRange(rows)));
@@ -168,23 +183,23 @@ void GemmWeights::loadQ6Scales(Value group, GemmGroup &data) {
   }
 }
 
-GemmGroup GemmWeights::loadScales(Value group) {
+GemmGroup GemmWeights::loadScales(Value place) {
   GemmGroup data;
   if (header.memref)
-    loadKScales(group, data);
+    loadKScales(place, data);
   else if (sub.memref)
-    loadQ6Scales(group, data);
+    loadQ6Scales(place, data);
   else if (scales.memref)
-    loadPlainScales(group, data);
+    loadPlainScales(place, data);
   return data;
 }
 
-SmallVector<Value> GemmWeights::loadHigh(Value group) {
+SmallVector<Value> GemmWeights::loadHigh(Value place) {
   SmallVector<Value> high;
   bool turnsTopBits =
       layout().format == WeightFormat::Q6_K && form == CodeForm::Packed;
   for (int64_t quad = 0; highBits.memref && quad < numQuads; ++quad) {
-    Value words = load(highBits, group, quad);
+    Value words = load(highBits, place, quad);
     high.push_back(turnsTopBits ? b.bitXor(words, 0xaaaaaaaa) : words);
   }
   return high;

@@ -40,15 +40,20 @@ public:
   GemmWeights(KernelUnit &unit, const WeightView &weight, Value firstQuad,
               int64_t numQuads, CodeForm form);
 
-  /// Index of the first quad's first unit; the unit `units` further on is
-  /// `units * kQuadsPerTile` more. Computed where it is asked for, as all
-  /// places are: inside a loop a few instructions, instead of a register for
-  /// each plane all along it.
-  Value firstUnit() { return placeOf(codes); }
-  /// Scales and offsets of group `group` (an index).
-  GemmGroup loadScales(Value group);
+  /// Where the first quad's first group lies, an index; the next group's place
+  /// is `kQuadsPerTile` more. It is the one place that a loop carries: what a
+  /// group has in each plane follows from it by a few shifts, where registers
+  /// for each plane would be alive all along the loop. For formats with scales.
+  Value firstGroup();
+  /// Index of the first unit of the group at `place`; the unit `units` further
+  /// on is `units * kQuadsPerTile` more.
+  Value unitsOf(Value place) { return elementOf(codes, place); }
+  /// Index of the first quad's first unit.
+  Value firstUnit();
+  /// Scales and offsets of the group at `place`.
+  GemmGroup loadScales(Value place);
   /// Its high bits; empty for formats without.
-  SmallVector<Value> loadHigh(Value group);
+  SmallVector<Value> loadHigh(Value place);
   /// The 16 bytes of each quad at `place`, an index that firstUnit counts from.
   SmallVector<Value> loadUnits(Value place);
   /// The high bits of the unit at `place` (its number in the group where that
@@ -76,14 +81,19 @@ private:
 
   const WeightLayout &layout() const { return weight.layout; }
   BoundPlane bind(PlaneKind kind, Type element, int64_t perPosition = 1);
-  /// Index of the first quad's first element.
-  Value placeOf(const BoundPlane &plane);
-  Value load(const BoundPlane &plane, Value position, int64_t quad,
+  /// Index of the plane's first element for the first quad, where one has
+  /// `columnsPerElement` columns.
+  Value firstOf(int64_t columnsPerElement);
+  /// Number of the plane's element, for the first quad, that has the group at
+  /// `place`.
+  Value elementOf(const BoundPlane &plane, Value place);
+  /// That element for `quad`, the part `part` of it (0 when null).
+  Value load(const BoundPlane &plane, Value place, int64_t quad,
              Value part = {});
   std::array<Value, 4> bytesToF32(Value word, bool isSigned);
-  void loadPlainScales(Value group, GemmGroup &data);
-  void loadKScales(Value group, GemmGroup &data);
-  void loadQ6Scales(Value group, GemmGroup &data);
+  void loadPlainScales(Value place, GemmGroup &data);
+  void loadKScales(Value place, GemmGroup &data);
+  void loadQ6Scales(Value place, GemmGroup &data);
   std::array<Value, 4> decodeFloats(ArrayRef<SmallVector<Value>> units,
                                     int64_t quad, int64_t row);
   Value packedNibbles(Value word, Value high, int64_t half);

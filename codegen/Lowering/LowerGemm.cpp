@@ -49,7 +49,7 @@ private:
                Sums &sums);
   Sums addSteps(Value place, Value end, Value cursor, const GroupData &data,
                 ValueRange carried);
-  Sums addGroup(Value group, ValueRange carried);
+  Sums addGroup(Value place, Value cursor, ValueRange carried);
   Sums addAll();
 
   LinearRegion &parts;
@@ -122,11 +122,11 @@ GemmKernel::Sums GemmKernel::addSteps(Value place, Value end, Value cursor,
   return Sums(llvm::drop_begin(done));
 }
 
-GemmKernel::Sums GemmKernel::addGroup(Value group, ValueRange carried) {
-  GroupData data{weights->loadScales(group), weights->loadHigh(group)};
-  Value place =
-      b.add(weights->firstUnit(), b.mul(group, placesPer(groupColumns)));
-  Value cursor = b.add(cursors->start(), b.mul(group, groupColumns / 4));
+/// The group at `place`.
+GemmKernel::Sums GemmKernel::addGroup(Value place, Value cursor,
+                                      ValueRange carried) {
+  GroupData data{weights->loadScales(place), weights->loadHigh(place)};
+  place = weights->unitsOf(place);
   if (frame.kStep == groupColumns)
     return addStep({place, cursor, 0}, data, carried);
   Value end = b.add(place, b.opaqueIndex(placesPer(groupColumns)));
@@ -141,11 +141,17 @@ GemmKernel::Sums GemmKernel::addAll() {
     return addSteps(place, frame.bound(place, placesPer(columns)),
                     cursors->start(), GroupData(), zeros);
   }
-  Value zero = b.index(0);
-  return b.forLoop(zero, frame.bound(zero, columns / groupColumns), b.index(1),
-                   zeros, [&](Value group, ValueRange carried) {
-                     return addGroup(group, carried);
-                   });
+  Value first = weights->firstGroup();
+  SmallVector<Value> initial{cursors->start()};
+  initial.append(zeros);
+  SmallVector<Value> done = b.forLoop(
+      first, frame.bound(first, columns / groupColumns * kQuadsPerTile),
+      b.index(kQuadsPerTile), initial, [&](Value place, ValueRange carried) {
+        SmallVector<Value> next{b.add(carried[0], groupColumns / 4)};
+        next.append(addGroup(place, carried[0], carried.drop_front()));
+        return next;
+      });
+  return Sums(llvm::drop_begin(done));
 }
 
 LogicalResult GemmKernel::emit() {
@@ -153,13 +159,13 @@ LogicalResult GemmKernel::emit() {
   if (failed(linearInput))
     return failure();
   input = linearInput->buffer();
-  cursors.emplace(
-      b, frame.row(), frame.tileRows, parts.input.rowStride / 4,
-      frame.rowsAreWhole() ? 0 : frame.numRows,
-      [in = *linearInput](Value row) mutable { return in.rowBase(row, 0); });
   CodeForm form =
       frame.decode() == "bytes" ? CodeForm::Packed : CodeForm::Shifted;
   for (const WeightView &weight : parts.weights) {
+    cursors.emplace(
+        b, frame.row(), frame.tileRows, parts.input.rowStride / 4,
+        frame.rowsAreWhole() ? 0 : frame.numRows,
+        [in = *linearInput](Value row) mutable { return in.rowBase(row, 0); });
     weights.emplace(frame.unit, weight, frame.quadToRead(), frame.tileQuads,
                     form);
     Sums sums = addAll();

@@ -40,16 +40,18 @@ private:
 
   LogicalResult verify();
   LogicalResult bindInput();
+  void placeInput();
+  SmallVector<Value> scalesOfRowTiles();
   RowCursors cursorsOver(int64_t elementsPerRowTile);
   SmallVector<Value> loadRowTiles(Value buffer, const RowCursors &cursors,
                                   Value cursor);
-  SmallVector<Value> inputScales(Value block);
-  SmallVector<Value> inputSums(Value block);
+  SmallVector<Value> inputScales(Value cursor);
+  SmallVector<Value> inputSums(Value cursor);
   Sums addStep(Value place, Value cursor, ArrayRef<Value> highOfGroup,
                ValueRange carried);
-  Sums dotsOfGroup(Value group, Value place, Value cursor);
+  Sums dotsOfGroup(Value place, Value cursor);
   Value after(Value index, Value dot);
-  Sums addGroup(Value group, Value place, Value cursor, ValueRange carried);
+  Sums addGroup(Value place, Value cursor, ValueRange carried);
   Sums addAll();
   SmallVector<Value> resultsOf(const Sums &total);
   SmallVector<Value> scalesOfRows();
@@ -63,8 +65,11 @@ private:
   /// Of the linear at hand.
   std::optional<GemmWeights> weights;
   Value codes, scales, sums;
-  /// rowCursors: over the scales, where a row has one.
-  std::optional<RowCursors> codeCursors, blockCursors, rowCursors;
+  /// Whether a row of the input has one scale.
+  bool hasRowScales = false;
+  std::optional<RowCursors> codeCursors, blockCursors;
+  /// Of the rows' scales, where a row has one and weights have offsets.
+  SmallVector<Value> inverseScales;
 };
 
 LogicalResult GemmInt8Kernel::verify() {
@@ -108,34 +113,53 @@ LogicalResult GemmInt8Kernel::bindInput() {
                   sumView = context.view(linear.getSums());
   if (failed(scaleView) || failed(sumView))
     return failure();
-  int64_t columns = parts.layout().columns;
   codes = frame.unit.bind(parts.input.slice, b.i32x4(), program::Access::Read);
-  codeCursors = cursorsOver(columns / 4);
-  blockCursors = cursorsOver(columns / graph::kQuantizedBlock);
   if (packedHasOffsets(format))
     sums = frame.unit.bind(sumView->slice, b.f32x4(), program::Access::Read);
   scales = frame.unit.bind(scaleView->slice, b.f32x4(), program::Access::Read);
-  if (scaleView->type.getRank() > 1)
-    return success();
-  rowCursors = cursorsOver(1);
+  hasRowScales = scaleView->type.getRank() <= 1;
   return success();
 }
 
-/// The factors of the dots of a block: a vector's lanes are rows. Empty where
-/// whole rows have one that is applied at the end.
-SmallVector<Value> GemmInt8Kernel::inputScales(Value block) {
-  if (!rowCursors)
-    return loadRowTiles(scales, *blockCursors,
-                        b.add(blockCursors->start(), block));
-  return sums ? loadRowTiles(scales, *rowCursors, rowCursors->start())
-              : SmallVector<Value>();
+/// Sets what follows from the frame's place.
+void GemmInt8Kernel::placeInput() {
+  int64_t columns = parts.layout().columns;
+  codeCursors = cursorsOver(columns / 4);
+  blockCursors = cursorsOver(columns / graph::kQuantizedBlock);
+  inverseScales.clear();
+  if (!hasRowScales || !sums)
+    return;
+  // The scale of a row of zeros is zero, and so are its sums.
+  constexpr double kLeastScale = 1e-35;
+  for (Value tile : scalesOfRowTiles())
+    inverseScales.push_back(
+        b.div(b.constant(b.f32x4(), 1.0),
+              b.max(tile, b.constant(b.f32x4(), kLeastScale))));
 }
 
-/// What meets the weights' offsets.
-SmallVector<Value> GemmInt8Kernel::inputSums(Value block) {
-  return sums ? loadRowTiles(sums, *blockCursors,
-                             b.add(blockCursors->start(), block))
-              : SmallVector<Value>();
+SmallVector<Value> GemmInt8Kernel::scalesOfRowTiles() {
+  RowCursors cursors = cursorsOver(1);
+  return loadRowTiles(scales, cursors, cursors.start());
+}
+
+/// The factors of the dots of the block whose codes `cursor` is in: a vector's
+/// lanes are rows. Empty where whole rows have one that is applied at the end.
+SmallVector<Value> GemmInt8Kernel::inputScales(Value cursor) {
+  return hasRowScales ? SmallVector<Value>()
+                      : loadRowTiles(scales, *blockCursors,
+                                     b.div(cursor, graph::kQuantizedBlock / 4));
+}
+
+/// What meets the weights' offsets: divided by the row's scale where that is
+/// applied at the end, as sixteen multiplications fewer a group.
+SmallVector<Value> GemmInt8Kernel::inputSums(Value cursor) {
+  if (!sums)
+    return {};
+  SmallVector<Value> ofBlock = loadRowTiles(
+      sums, *blockCursors, b.div(cursor, graph::kQuantizedBlock / 4));
+  for (auto [sum, inverse] : llvm::zip(ofBlock, inverseScales))
+    sum = b.mul(sum, inverse);
+  return ofBlock;
 }
 
 /// kStep columns.
@@ -168,12 +192,12 @@ GemmInt8Kernel::Sums GemmInt8Kernel::addStep(Value place, Value cursor,
   return dots;
 }
 
-/// Dot products of the codes of one group of columns, whose units begin at
-/// `place` and whose inputs at `cursor`.
-GemmInt8Kernel::Sums GemmInt8Kernel::dotsOfGroup(Value group, Value place,
-                                                 Value cursor) {
-  SmallVector<Value> high = weights->loadHigh(group);
+/// Dot products of the codes of the group of columns at `place`, whose inputs
+/// begin at `cursor`.
+GemmInt8Kernel::Sums GemmInt8Kernel::dotsOfGroup(Value place, Value cursor) {
+  SmallVector<Value> high = weights->loadHigh(place);
   Sums zeros(numSums(), b.i32(0));
+  place = weights->unitsOf(place);
   if (frame.kStep == groupColumns)
     return addStep(place, cursor, high, zeros);
   SmallVector<Value> initial{cursor};
@@ -198,16 +222,16 @@ Value GemmInt8Kernel::after(Value index, Value dot) {
 }
 
 /// sum += (weight's scale * input's scale) * dot + offset * (sum of inputs)
-GemmInt8Kernel::Sums GemmInt8Kernel::addGroup(Value group, Value place,
-                                              Value cursor,
+GemmInt8Kernel::Sums GemmInt8Kernel::addGroup(Value place, Value cursor,
                                               ValueRange carried) {
-  Sums dots = dotsOfGroup(group, place, cursor), next(carried);
-  if (frame.kStep == groupColumns)
-    group = after(group, dots.back());
-  Value block = b.div(group, graph::kQuantizedBlock / groupColumns);
-  SmallVector<Value> blockScales = inputScales(block),
-                     blockSums = inputSums(block);
-  GemmGroup scaling = weights->loadScales(group);
+  Sums dots = dotsOfGroup(place, cursor), next(carried);
+  if (frame.kStep == groupColumns) {
+    place = after(place, dots.back());
+    cursor = after(cursor, dots.back());
+  }
+  SmallVector<Value> blockScales = inputScales(cursor),
+                     blockSums = inputSums(cursor);
+  GemmGroup scaling = weights->loadScales(place);
   for (int64_t quad = 0; quad < frame.tileQuads; ++quad)
     for (int64_t lane = 0; lane < 4; ++lane)
       for (int64_t row = 0; row < frame.tileRows; ++row) {
@@ -226,20 +250,18 @@ GemmInt8Kernel::Sums GemmInt8Kernel::addGroup(Value group, Value place,
 
 /// Over all groups of columns. The loop carries where they lie.
 GemmInt8Kernel::Sums GemmInt8Kernel::addAll() {
-  Value zero = b.index(0);
+  Value first = weights->firstGroup();
   int64_t groups = parts.layout().paddedColumns / groupColumns;
-  SmallVector<Value> initial{weights->firstUnit(), codeCursors->start()};
+  SmallVector<Value> initial{codeCursors->start()};
   initial.append(numSums(), b.f32(0.0));
   SmallVector<Value> done = b.forLoop(
-      zero, frame.bound(zero, groups), b.index(1), initial,
-      [&](Value group, ValueRange carried) {
-        SmallVector<Value> next{b.add(carried[0], placesPer(groupColumns)),
-                                b.add(carried[1], groupColumns / 4)};
-        next.append(
-            addGroup(group, carried[0], carried[1], carried.drop_front(2)));
+      first, frame.bound(first, groups * kQuadsPerTile), b.index(kQuadsPerTile),
+      initial, [&](Value place, ValueRange carried) {
+        SmallVector<Value> next{b.add(carried[0], groupColumns / 4)};
+        next.append(addGroup(place, carried[0], carried.drop_front()));
         return next;
       });
-  return Sums(llvm::drop_begin(done, 2));
+  return Sums(llvm::drop_begin(done));
 }
 
 /// Vectors of four columns, ordered [quad][row].
@@ -255,12 +277,12 @@ SmallVector<Value> GemmInt8Kernel::resultsOf(const Sums &total) {
   return results;
 }
 
-/// The scales of whole rows where they were not applied before.
+/// The scales of whole rows.
 SmallVector<Value> GemmInt8Kernel::scalesOfRows() {
   SmallVector<Value> rowScales;
-  if (!rowCursors || sums)
+  if (!hasRowScales)
     return rowScales;
-  for (Value tile : loadRowTiles(scales, *rowCursors, rowCursors->start()))
+  for (Value tile : scalesOfRowTiles())
     for (int64_t row = 0; row < kTileOfRows; ++row)
       rowScales.push_back(b.extract(tile, row));
   return rowScales;
@@ -270,6 +292,7 @@ LogicalResult GemmInt8Kernel::emit() {
   if (failed(verify()) || failed(bindInput()))
     return failure();
   for (const WeightView &weight : parts.weights) {
+    placeInput();
     weights.emplace(frame.unit, weight, frame.quadToRead(), frame.tileQuads,
                     CodeForm::Packed);
     frame.addResults(resultsOf(addAll()));

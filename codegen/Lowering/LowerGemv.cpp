@@ -156,9 +156,12 @@ SmallVector<Value> GemvKernel::runGroups(Pass pass, int64_t firstSum,
 }
 
 /// Sums of K-quants wait in the invocation's places of `partials`: where input
-/// is staged, there are few registers.
+/// is staged, there are few registers. So do those of nibbles in f32 when a
+/// part is staged at a time, which takes registers for the part.
 bool GemvKernel::sumsWait(const WeightDecoder &decoder) const {
-  return stage && decoder.isKQuant();
+  bool isInParts = stage && !isStagedOnce();
+  return stage && (decoder.isKQuant() ||
+                   (isInParts && decoder.unitColumns() == 8 && !isHalf));
 }
 
 GemvKernel::Sums GemvKernel::loadSums(Pass pass, int64_t firstSum) {
@@ -192,8 +195,7 @@ SmallVector<Value> GemvKernel::runStages(Pass pass, int64_t firstSum,
   return b.forLoop(begin, groups, b.index(stageGroups), start,
                    [&](Value stageBegin, ValueRange carried) {
                      Value end = b.min(b.add(stageBegin, stageGroups), groups);
-                     b.barrier(); // the stage before this one is read
-                     takePlace();
+                     takePlace(); // the stage before this one is read
                      fillStage(b.mul(stageBegin, groupQuads),
                                b.mul(b.sub(end, stageBegin), groupQuads));
                      Value first = b.mul(share, kStep / columns);
@@ -211,7 +213,10 @@ void GemvKernel::runPass(Pass pass, int64_t firstSum) {
     start.push_back(b.mul(first, any.columnsPerGroup() / 4));
   for (WeightDecoder &decoder : pass)
     start.append(decoder.placeOf(first));
-  Sums zeros(pass.size() * tileRows, b.constant(b.f32x4(), 0.0));
+  // A compiler that has stored zeros once keeps them in registers to store them
+  // again for the next linear; not so negative ones.
+  Value zero = b.constant(b.f32x4(), stage && firstSum != 0 ? -0.0 : 0.0);
+  Sums zeros(pass.size() * tileRows, zero);
   if (sumsWait(any))
     keepPartials(zeros, firstSum);
   else
@@ -381,8 +386,9 @@ void GemvKernel::prepareStage() {
     b.barrier();
 }
 
-/// What waits.
+/// What waits, behind a barrier: compilers would keep what they loaded before.
 void GemvKernel::takePlace() {
+  b.barrier();
   Value place = b.load(waitingPlace, lane);
   int64_t number = 0;
   for (Value *index : {&quad, &share, &firstRow, &begin})
@@ -532,8 +538,9 @@ LogicalResult GemvKernel::emit() {
   // The input is in the cache by now, and less is alive than before the loop.
   if (!isHalf)
     normalize();
-  // The sums of a norm come by barriers, unless one subgroup is all.
-  if (isHalf || !parts.norm || subgroup == lanes)
+  // A stage's place and the sums of a norm come by barriers, unless one
+  // subgroup is all.
+  if (!stage && (isHalf || !parts.norm || subgroup == lanes))
     b.barrier();
   if (failed(reduceAndStore()))
     return failure();

@@ -3,11 +3,12 @@
 // The register model of the GEMM kernels and the choice of their tile.
 //
 // Linears of one region are computed one after the other, so that the registers
-// are those of one and a few for what waits. In the inner loop these are alive
-// per invocation: the sums (with quantized activations also the integer sums of
-// a group); the 16-byte unit of codes of each quad and its scales, offsets and
-// high bits; four decoded weights; a vector of the input for each row, or for
-// four rows of quantized activations; and addresses.
+// are those of one: the results of the first and the invocation's place wait in
+// workgroup memory. In the inner loop these are alive per invocation: the sums
+// (with quantized activations also the integer sums of a group); the 16-byte
+// unit of codes of each quad and its scales, offsets and high bits; four
+// decoded weights; a vector of the input for each row, or for four rows of
+// quantized activations; and addresses.
 
 #include "codegen/Strategy/LinearTile.h"
 
@@ -69,12 +70,11 @@ int64_t fillOccupancyStep(int64_t registers, const DeviceLimits &device) {
 int64_t gemmRegisters(const LinearShape &shape, const LinearTile &tile,
                       const DeviceLimits &device,
                       const GemmStrategy &strategy) {
-  constexpr int64_t kDecoded = 4, kAddresses = 12, kWaiting = 4;
+  constexpr int64_t kDecoded = 4, kAddresses = 12;
   int64_t quads = tile.columns / 4;
   bool isScaled = scaleGroupColumns(shape.format) != 0;
   int64_t registers = tile.accumulators + 4 * quads +
-                      highWords(shape.format) * quads + kAddresses +
-                      kWaiting * (shape.numLinears - 1);
+                      highWords(shape.format) * quads + kAddresses;
   if (shape.isInt8) {
     registers += tile.accumulators + tile.rows + 4 * quads + kDecoded;
   } else {
@@ -100,6 +100,15 @@ int64_t gemmRegisters(const LinearShape &shape, const LinearTile &tile,
   return waits ? std::max(registers, kWaitingRegisters) : registers;
 }
 
+int64_t gemmWorkgroupBytes(const LinearShape &shape, const LinearTile &tile) {
+  constexpr int64_t kSumBytes = 4, kPlaceBytes = 8;
+  int64_t waiting = shape.numLinears - 1;
+  if (waiting == 0)
+    return 0;
+  return tile.workgroup[0] * tile.workgroup[1] *
+         (kSumBytes * tile.rows * tile.columns * waiting + kPlaceBytes);
+}
+
 std::optional<LinearTile> selectGemm(const LinearShape &shape,
                                      const DeviceLimits &device,
                                      const GemmStrategy &strategy) {
@@ -120,13 +129,10 @@ std::optional<LinearTile> selectGemm(const LinearShape &shape,
       LinearTile tile{false, {lanesX, lanesY, 1}, rows, 4 * quads, kStep, 0, 0};
       tile.accumulators = rows * tile.columns;
       tile.registers = gemmRegisters(shape, tile, device, strategy);
-      // Sums of all linears but the last wait in workgroup memory.
-      int64_t waitingBytes =
-          4 * tile.accumulators * (shape.numLinears - 1) * lanesX * lanesY;
       bool fits =
           tile.accumulators <= strategy.maxSums &&
           tile.registers + strategy.spareRegisters <= device.registersMax &&
-          waitingBytes <= device.workgroupMemoryBytes;
+          gemmWorkgroupBytes(shape, tile) <= device.workgroupMemoryBytes;
       if (best && !fits)
         continue;
       int64_t groups = ceilDiv(shape.N, lanesX * tile.columns) *

@@ -24,13 +24,11 @@ int64_t invocationsOf(const LinearTile &tile) {
   return tile.workgroup[0] * tile.workgroup[1] * tile.workgroup[2];
 }
 
-/// A GEMM's sums of all linears but the last wait in workgroup memory.
 int64_t workgroupBytes(const LinearProblem &problem, const LinearTile &tile) {
   const LinearShape &shape = problem.shape;
   return tile.isGemv ? gemvWorkgroupBytes(shape, tile, problem.limits,
                                           problem.strategy.gemv)
-                     : invocationsOf(tile) * 4 * tile.rows * tile.columns *
-                           (shape.numLinears - 1);
+                     : gemmWorkgroupBytes(shape, tile);
 }
 
 std::string checkSizes(const LinearShape &shape, const LinearTile &tile) {

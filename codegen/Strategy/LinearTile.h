@@ -68,6 +68,10 @@ int64_t gemvWorkgroupBytes(const LinearShape &shape, const LinearTile &tile,
                            const DeviceLimits &device,
                            const GemvStrategy &strategy);
 
+/// Of a GEMM: sums of all linears but the last wait there, with the place of
+/// each invocation.
+int64_t gemmWorkgroupBytes(const LinearShape &shape, const LinearTile &tile);
+
 /// The best tile of the kernel, or nothing when none fits the device's limits.
 std::optional<LinearTile> selectGemv(const LinearShape &shape,
                                      const DeviceLimits &device,
