@@ -32,6 +32,8 @@ namespace {
 /// Rows of a step at most, and products that one may cost the evaluator.
 constexpr int64_t kMostRows = 9;
 constexpr int64_t kMostProducts = int64_t{64} << 20;
+/// Of a function of static shapes, which can't be given fewer rows.
+constexpr int64_t kMostStaticProducts = int64_t{512} << 20;
 /// Steps on a cache: of one row, and of several.
 constexpr int64_t kNumDecodeSteps = 5, kNumPrefillSteps = 2;
 /// Sums of a result.
@@ -91,7 +93,8 @@ public:
   std::optional<SelfTestCase> make();
 
 private:
-  void chooseRows();
+  /// False when the evaluator would take too long.
+  bool chooseRows();
   std::optional<Tensor> argument(unsigned number, SelfTestStep &step);
   std::optional<std::vector<int32_t>> indices(unsigned number,
                                               const Tensor &tensor);
@@ -111,8 +114,20 @@ private:
   SelfTestCase result;
 };
 
-void CaseMaker::chooseRows() {
+/// Whether rows can be left out: an input of several rows says how many.
+static bool hasStaticRows(FuncOp function) {
+  return llvm::none_of(function.getArgumentTypes(), [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getRank() > 0 && tensor.isDynamicDim(0);
+  });
+}
+
+bool CaseMaker::chooseRows() {
   auto bucket = function->getAttrOfType<IntegerAttr>("graph.rows").getInt();
+  if (hasStaticRows(function)) {
+    rows = bucket;
+    return rows <= kMostStaticProducts / largestMatrix(function);
+  }
   rows = std::clamp<int64_t>(kMostProducts / largestMatrix(function), 1,
                              std::min(bucket, kMostRows));
   if (takesPosition())
@@ -120,6 +135,7 @@ void CaseMaker::chooseRows() {
   int64_t capacity = shortestCache(function);
   rows = std::min(rows, capacity);
   numSteps = std::min(numSteps, capacity / rows);
+  return true;
 }
 
 /// Ids, places or ranges by what the argument is for.
@@ -208,7 +224,8 @@ CaseMaker::expectation(unsigned number, const Tensor &tensor) {
 std::optional<SelfTestCase> CaseMaker::make() {
   result.function =
       function->getAttrOfType<StringAttr>("graph.function").getValue().str();
-  chooseRows();
+  if (!chooseRows())
+    return std::nullopt;
   for (auto region : function.getOps<graph::RegionOp>())
     bound += boundOf(arithmeticOf(region));
   evaluator.reset();
