@@ -30,7 +30,7 @@ static Value emitSigmoid(KernelBuilder &b, Value numerator, Value x) {
 }
 
 /// 2 / (1 + exp(-2x)) - 1: as exact as the quotient of sums of two exponentials
-/// that drivers make of tanh, with half the instructions and registers.
+/// that drivers make of tanh, with one exponential instead of two.
 static Value emitTanh(KernelBuilder &b, Value x) {
   Type type = x.getType();
   return b.add(

@@ -159,7 +159,7 @@ SmallVector<Value> GemvKernel::runGroups(Pass pass, int64_t firstSum,
 /// is staged, there are few registers. So do those of nibbles in f32 when a
 /// part is staged at a time, which takes registers for the part.
 bool GemvKernel::sumsWait(const WeightDecoder &decoder) const {
-  bool isInParts = stage && !isStagedOnce();
+  bool isInParts = stage && !isStagedOnce;
   return stage && (decoder.isKQuant() ||
                    (isInParts && decoder.unitColumns() == 8 && !isHalf));
 }

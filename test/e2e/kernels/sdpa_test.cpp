@@ -527,15 +527,15 @@ TEST_F(SdpaTest, rowWithEveryKeyMasked_B07) {
 // Exporters write masks of several sizes, some of which f16 can't hold: each
 // hides keys 1 and 3 from row 0, and leaves row 1, all hidden, finite.
 TEST_F(SdpaTest, anyVeryNegativeMaskHides_B08) {
-  for (bool halfCache : {false, true})
+  for (const char *cacheType : {"f32", "f16"})
     for (float hidden :
          {-10000.0F, -65504.0F, -1e9F, -3.4028235e38F, -INFINITY}) {
       SCOPED_TRACE(hidden);
       Shape shape = {1, 1, 4, 4, 4};
       shape.biasHeads = 1;
       shape.causal = false;
-      shape.halfCache = halfCache;
-      auto runner = compile(text(shape), {shape.target, halfCache});
+      shape.cacheType = cacheType;
+      auto runner = compile(text(shape), {shape.target, cacheType});
       ASSERT_TRUE(runner);
       Step step = makeStep(shape, 0, 4);
       step.q.assign(16, 0);
