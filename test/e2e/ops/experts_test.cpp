@@ -56,7 +56,7 @@ protected:
     addExperts(graph, experts);
     auto runner = compileAndOpen(graph, folder, limits);
     ASSERT_TRUE(runner.ok()) << runner.status().message();
-    for (uint64_t rows : {1, 7, 8, 9, 33, 300}) {
+    for (uint64_t rows : {1, 7, 8, 9, 33, 128}) {
       std::vector<float> scores;
       for (uint64_t t = 0; t < rows; ++t)
         for (uint64_t e = 0; e < experts; ++e)
