@@ -376,25 +376,16 @@ TEST(GemmRegisters, adreno840) {
   GemmStrategy strategy;
   strategy.fillsOccupancyStep = true;
   expectEstimates(
-      {{Format::Q4_0, false, 1, 8, 8, 100},
-       {Format::Q4_0, false, 2, 8, 8, 128},
-       {Format::Q8_0, false, 2, 8, 8, 128},
-       {Format::F16, false, 1, 8, 8, 100},
-       {Format::F16, false, 2, 8, 8, 128},
-       {Format::Q4_K, false, 2, 8, 8, 128},
-       {Format::Q5_K, false, 2, 8, 8, 128},
-       {Format::Q6_K, false, 2, 8, 8, 128},
-       {Format::Q4_0, true, 1, 8, 8, 100},
-       {Format::Q8_0, true, 1, 8, 8, 100},
-       {Format::Q4_K, true, 1, 8, 8, 128},
-       {Format::Q4_K, true, 2, 8, 8, 128},
+      {{Format::Q4_0, false, 1, 8, 8, 100}, {Format::Q4_0, false, 2, 8, 8, 128},
+       {Format::Q8_0, false, 2, 8, 8, 128}, {Format::F16, false, 1, 8, 8, 100},
+       {Format::F16, false, 2, 8, 8, 128},  {Format::Q4_K, false, 2, 8, 8, 128},
+       {Format::Q5_K, false, 2, 8, 8, 128}, {Format::Q6_K, false, 2, 8, 8, 128},
+       {Format::Q4_0, true, 1, 8, 8, 100},  {Format::Q8_0, true, 1, 8, 8, 100},
+       {Format::Q4_K, true, 1, 8, 8, 128},  {Format::Q4_K, true, 2, 8, 8, 128},
        {Format::Q4_K, true, 2, 8, 8, 168}, // with a quantized result
-       {Format::Q8_0, true, 2, 8, 8, 168},
-       {Format::Q5_K, true, 2, 8, 8, 128},
-       {Format::Q6_K, true, 1, 8, 8, 128},
-       {Format::Q4_0, true, 1, 8, 32, 100},
-       {Format::Q4_0, true, 2, 8, 32, 168},
-       {Format::Q4_K, true, 1, 8, 32, 100},
+       {Format::Q8_0, true, 2, 8, 8, 168},  {Format::Q5_K, true, 2, 8, 8, 128},
+       {Format::Q6_K, true, 1, 8, 8, 128},  {Format::Q4_0, true, 1, 8, 32, 100},
+       {Format::Q4_0, true, 2, 8, 32, 168}, {Format::Q4_K, true, 1, 8, 32, 100},
        {Format::Q6_K, true, 1, 8, 16, 100}},
       device(64, 192), strategy);
 }
