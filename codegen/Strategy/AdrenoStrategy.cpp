@@ -29,6 +29,9 @@ FamilyStrategy getAdrenoStrategy(target::DeviceAttr device) {
   // A whole group of scales, without an inner loop: a tenth to a sixth of the
   // instructions less, in the same registers.
   strategy.gemm.int8Step = 32;
+  // The rows' scales and the results of both linears meet at the end: 192
+  // registers for 32 sums, which leave 4 waves.
+  strategy.gemm.maxInt8PairSums = 16;
   strategy.sdpa.loadsEarly = true;
   // 16 instructions instead of 60 (turnip, Mesa 26.2.6).
   if (device.hasFeature("subgroup_arithmetic"))

@@ -61,6 +61,8 @@ struct GemmStrategy {
   StringRef decode = "convert";
   /// The most sums of an invocation for one linear.
   int64_t maxSums = 32;
+  /// The same for a pair with quantized activations.
+  int64_t maxInt8PairSums = 32;
   /// k in the body of the innermost loop, for each type of the input.
   int64_t floatStep = 8, int8Step = 8;
   /// Registers that a tile leaves of the most there are: where the estimate is

@@ -121,6 +121,9 @@ std::optional<LinearTile> selectGemm(const LinearShape &shape,
     return std::nullopt;
   int64_t step = shape.isInt8 ? strategy.int8Step : strategy.floatStep;
   int64_t kStep = selectKStep(shape, std::min(step, device.maxUnroll));
+  int64_t maxSums = strategy.maxSums;
+  if (shape.isInt8 && shape.numLinears > 1)
+    maxSums = std::min(maxSums, strategy.maxInt8PairSums);
   std::optional<LinearTile> best;
   Rank bestRank{false, 0};
   // Quantized activations come in tiles of four rows.
@@ -130,7 +133,7 @@ std::optional<LinearTile> selectGemm(const LinearShape &shape,
       tile.accumulators = rows * tile.columns;
       tile.registers = gemmRegisters(shape, tile, device, strategy);
       bool fits =
-          tile.accumulators <= strategy.maxSums &&
+          tile.accumulators <= maxSums &&
           tile.registers + strategy.spareRegisters <= device.registersMax &&
           gemmWorkgroupBytes(shape, tile) <= device.workgroupMemoryBytes;
       if (best && !fits)

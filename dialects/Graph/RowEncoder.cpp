@@ -71,11 +71,7 @@ public:
   GroupSearch(const float *x, int64_t count, const CodeRange &range)
       : x(x), count(count), range(range), weights(count), codes(count),
         stepSize(range.least < 0 ? 0.004f : 0.035f) {
-    auto mean = static_cast<float>(
-        sumOver(count, [&](int64_t i) { return x[i] * x[i]; }) /
-        static_cast<double>(count));
-    for (int64_t i = 0; i < count; ++i)
-      weights[i] = x[i] * x[i] + mean;
+    setWeights();
     low = *std::min_element(x, x + count);
     high = *std::max_element(x, x + count);
   }
@@ -103,6 +99,18 @@ public:
   }
 
 private:
+  void setWeights() {
+    if (range.least < 0) { // codes of 8 bits
+      std::fill(weights.begin(), weights.end(), 1.0f);
+      return;
+    }
+    auto mean = static_cast<float>(
+        sumOver(count, [&](int64_t i) { return x[i] * x[i]; }) /
+        static_cast<double>(count));
+    for (int64_t i = 0; i < count; ++i)
+      weights[i] = x[i] * x[i] + mean;
+  }
+
   double errorOf(Scaling scaling) {
     codesFor(scaling);
     return sumOver(count, [&](int64_t i) {
@@ -300,13 +308,16 @@ std::optional<std::string> encodeRow(Encoding encoding, const float *values,
   return std::nullopt;
 }
 
-double weightedError(const float *values, const float *decoded, int64_t count) {
+double weightedError(Encoding encoding, const float *values,
+                     const float *decoded, int64_t count) {
+  const bool isByte = encodingFacts(encoding).rowCodeBits == 8;
   double mean = 0, sum = 0;
   for (int64_t i = 0; i < count; ++i)
     mean += double(values[i]) * values[i] / static_cast<double>(count);
   for (int64_t i = 0; i < count; ++i) {
     double error = double(values[i]) - decoded[i];
-    sum += (double(values[i]) * values[i] + mean) * error * error;
+    const double weight = isByte ? 1 : double(values[i]) * values[i] + mean;
+    sum += weight * error * error;
   }
   return sum;
 }

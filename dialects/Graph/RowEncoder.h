@@ -9,12 +9,14 @@
 //   sum of w[i] * (x[i] - decoded[i])^2,  w[i] = x[i]^2 + mean of x^2
 //
 // Large weights count more, since what they are multiplied with tends to be
-// large too; none counts for nothing. Tried are scales that map the largest
-// number to the largest code and up to some 20 % less or more; for each, codes
-// are rounded to the nearest, the best d (and z) for these codes is computed in
-// closed form, stored numbers are rounded as the encoding holds them, and codes
-// are chosen anew for what is stored. The one with the least error is kept, so
-// that none is worse than the usual scale, max |x| / largest code.
+// large too; none counts for nothing. With codes of 8 bits all count alike:
+// there the weights did harm (docs/quantization.md). Tried are scales that map
+// the largest number to the largest code and up to some 20 % less or more; for
+// each, codes are rounded to the nearest, the best d (and z) for these codes is
+// computed in closed form, stored numbers are rounded as the encoding holds
+// them, and codes are chosen anew for what is stored. The one with the least
+// error is kept, so that none is worse than the usual scale, max |x| / largest
+// code.
 
 #ifndef LLMC_DIALECTS_GRAPH_ROWENCODER_H
 #define LLMC_DIALECTS_GRAPH_ROWENCODER_H
@@ -42,7 +44,8 @@ std::optional<std::string> encodeRow(Encoding encoding, const float *values,
 
 /// The weighted squared error that quantization makes small, see above: of
 /// `decoded` numbers for `values`.
-double weightedError(const float *values, const float *decoded, int64_t count);
+double weightedError(Encoding encoding, const float *values,
+                     const float *decoded, int64_t count);
 
 } // namespace llmc::graph
 

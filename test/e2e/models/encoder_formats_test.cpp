@@ -166,6 +166,11 @@ TEST_F(MiniLm, EmbedsAsOnnxRuntime) {
   EXPECT_GE(leastCosine({}), 0.9999);
 }
 
+TEST_F(MiniLm, EmbedsAsOnnxRuntimeWithWeightsOfEightBits) {
+  LLMC_E2E_NEED_DEVICE();
+  EXPECT_GE(leastCosine({"--weights=int8-asym"}), 0.999);
+}
+
 TEST_F(MiniLm, OnnxHasTheSameDispatches) {
   const std::string model = folder->file("minilm.onnx"),
                     onnx = folder->file("onnx.llmc"),

@@ -248,6 +248,22 @@ TEST(LinearTile, gemmStrategy) {
   EXPECT_EQ(tile->kStep, 16);
 }
 
+/// 32 sums of a pair leave 4 waves on an Adreno 840 (turnip, Mesa 26.1.6), 16
+/// leave 8.
+TEST(LinearTile, int8PairsHaveFewerSums) {
+  FamilyStrategy strategy;
+  strategy.gemm.maxInt8PairSums = 16;
+  for (int64_t linears : {1, 2})
+    for (bool isInt8 : {false, true}) {
+      LinearShape linear = shape(WeightFormat::Q4_0, 512, linears);
+      linear.isInt8 = isInt8;
+      auto tile = selectLinearTile(linear, device(64, 192), strategy);
+      ASSERT_TRUE(tile);
+      EXPECT_EQ(tile->accumulators, linears == 2 && isInt8 ? 16 : 32)
+          << linears << " linears, int8 " << isInt8;
+    }
+}
+
 /// Sums of a first linear wait in workgroup memory.
 TEST(LinearTile, waitingSumsFitWorkgroupMemory) {
   DeviceLimits limits = device(128, 256);

@@ -103,8 +103,9 @@ TEST_P(RowEncoderTest, NeverWorseThanTheScaleOfTheMaximum) {
     std::vector<float> searched = roundTrip(GetParam(), x),
                        usual = roundByMaximum(GetParam(), x);
     for (size_t first = 0; first < x.size(); first += group)
-      EXPECT_LE(weightedError(&x[first], &searched[first], group),
-                weightedError(&x[first], &usual[first], group) * (1 + 1e-5))
+      EXPECT_LE(weightedError(GetParam(), &x[first], &searched[first], group),
+                weightedError(GetParam(), &x[first], &usual[first], group) *
+                    (1 + 1e-5))
           << seed << " " << first;
   }
 }
@@ -130,8 +131,9 @@ double bruteForce(const std::vector<float> &x) {
         continue;
       for (size_t i = 0; i < x.size(); ++i)
         decoded[i] = d * (std::clamp(std::nearbyint(x[i] / d), -8.0f, 7.0f));
-      least = std::min(least, weightedError(x.data(), decoded.data(),
-                                            static_cast<int64_t>(x.size())));
+      least = std::min(least,
+                       weightedError(Encoding::I4_G32, x.data(), decoded.data(),
+                                     static_cast<int64_t>(x.size())));
     }
   return least;
 }
@@ -140,14 +142,14 @@ TEST(RowEncoder, CloseToABruteForceOverScales) {
   double best = 0, found = 0, usual = 0;
   for (unsigned seed = 0; seed < 40; ++seed) {
     std::vector<float> x = bell(32, 100 + seed);
-    double ofGroup =
-        weightedError(x.data(), roundTrip(Encoding::I4_G32, x).data(), 32);
+    double ofGroup = weightedError(Encoding::I4_G32, x.data(),
+                                   roundTrip(Encoding::I4_G32, x).data(), 32);
     double least = bruteForce(x);
     EXPECT_LE(ofGroup, 1.25 * least) << seed;
     best += least;
     found += ofGroup;
-    usual +=
-        weightedError(x.data(), roundByMaximum(Encoding::I4_G32, x).data(), 32);
+    usual += weightedError(Encoding::I4_G32, x.data(),
+                           roundByMaximum(Encoding::I4_G32, x).data(), 32);
   }
   EXPECT_LE(found, 1.05 * best);
   EXPECT_LE(found, 0.85 * usual); // the search is worth it
