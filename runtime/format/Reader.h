@@ -42,6 +42,8 @@ public:
   /// Identifies the content: the manifest holds the checksum of every section.
   uint64_t contentHash() const { return fileHeader.manifestChecksum; }
 
+  /// The whole file, from the beginning of a page on.
+  const uint8_t *bytes() const { return data; }
   /// The bytes of section `index`, which must be < sections_size(). Valid while
   /// the reader lives.
   ByteSpan section(uint32_t index) const;

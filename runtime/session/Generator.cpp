@@ -51,10 +51,9 @@ private:
 class Generation {
 public:
   Generation(LanguageModel &model, const text::Tokenizer *tokenizer,
-             text::Sampler sampler, const GenerateOptions &options,
-             const TokenCallback &callback)
-      : model(model), tokenizer(tokenizer), sampler(std::move(sampler)),
-        options(options), teller(tokenizer, callback) {}
+             const GenerateOptions &options, const TokenCallback &callback)
+      : model(model), tokenizer(tokenizer), options(options),
+        teller(tokenizer, callback) {}
 
   StatusOr<GenerateResult> run(const std::vector<int32_t> &prompt);
 
@@ -72,7 +71,7 @@ private:
 
   LanguageModel &model;
   const text::Tokenizer *tokenizer;
-  text::Sampler sampler;
+  std::optional<text::Sampler> sampler; // where the host samples
   const GenerateOptions &options;
   Teller teller;
   Clock::time_point start = Clock::now();
@@ -83,10 +82,10 @@ private:
 
 /// The token after a row of logits; false for one that ends the turn.
 StatusOr<bool> Generation::choose(const float *row, int32_t &token) {
-  LLMC_ASSIGN_OR_RETURN(token, sampler.sample(row, model.vocabularySize()));
+  LLMC_ASSIGN_OR_RETURN(token, sampler->sample(row, model.vocabularySize()));
   if (tokenizer && !options.ignoresStopTokens && tokenizer->isStop(token))
     return false;
-  sampler.accept(token);
+  sampler->accept(token);
   return true;
 }
 
@@ -111,8 +110,12 @@ bool Generation::hasRoom() {
 
 /// Evaluates the prompt and tells the first token.
 Status Generation::prefill(const std::vector<int32_t> &prompt) {
+  LLMC_ASSIGN_OR_RETURN(
+      sampler,
+      text::Sampler::create(options.sampler,
+                            static_cast<int32_t>(model.vocabularySize())));
   for (const int32_t token : prompt)
-    sampler.accept(token);
+    sampler->accept(token);
   logits.resize(model.vocabularySize());
   LLMC_RETURN_IF_ERROR(model.prefill(prompt, logits.data()));
   result.prefillSeconds = secondsSince(start);
@@ -236,6 +239,7 @@ Status Generation::decodeWithDrafts(const std::vector<int32_t> &prompt) {
 }
 
 StatusOr<GenerateResult> Generation::run(const std::vector<int32_t> &prompt) {
+  LLMC_RETURN_IF_ERROR(text::Sampler::check(options.sampler));
   const ChoiceOptions choice = choiceOptions(prompt);
   LLMC_ASSIGN_OR_RETURN(const bool canChoose, model.canChoose(choice));
   if (canChoose && !options.draftLength && options.maxTokens != 0) {
@@ -272,12 +276,7 @@ StatusOr<GenerateResult> generate(LanguageModel &model,
                                   const std::vector<int32_t> &prompt,
                                   const GenerateOptions &options,
                                   const TokenCallback &callback) {
-  LLMC_ASSIGN_OR_RETURN(
-      text::Sampler sampler,
-      text::Sampler::create(options.sampler,
-                            static_cast<int32_t>(model.vocabularySize())));
-  return Generation(model, tokenizer, std::move(sampler), options, callback)
-      .run(prompt);
+  return Generation(model, tokenizer, options, callback).run(prompt);
 }
 
 } // namespace llmc::runtime

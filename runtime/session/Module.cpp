@@ -45,12 +45,21 @@ ModuleLoader::choose(const format::Manifest &manifest) {
                               failures);
 }
 
+/// Whether a device of this type computes from the host's memory as fast as
+/// from its own.
+static bool sharesMemory(vulkan::DeviceType type) {
+  return type == vulkan::DeviceType::Integrated ||
+         type == vulkan::DeviceType::Cpu;
+}
+
 /// Device, pipelines and weights of the chosen variant.
 Status ModuleLoader::prepare(const vulkan::DeviceChoice &choice) {
   const format::TargetInfo &target = module->chosen->target();
   const vulkan::DeviceOptions deviceOptions{
       {target.features().begin(), target.features().end()},
-      target.subgroup_size()};
+      target.subgroup_size(),
+      options.importsWeights &&
+          sharesMemory(engine.devices()[choice.device].type)};
   LLMC_ASSIGN_OR_RETURN(
       module->vulkanDevice,
       vulkan::Device::create(engine.instance(), choice.device, deviceOptions));
@@ -76,8 +85,8 @@ Status ModuleLoader::prepare(const vulkan::DeviceChoice &choice) {
   if (!injects(InjectedFault::Kind::Wrong))
     (void)module->cache->save();
   LLMC_ASSIGN_OR_RETURN(
-      module->weightBuffers,
-      uploadWeights(module->device(), *module->file, *module->chosen));
+      module->deviceWeights,
+      Weights::load(module->device(), *module->file, *module->chosen));
   return okStatus();
 }
 
@@ -143,6 +152,12 @@ StatusOr<std::shared_ptr<Module>> ModuleLoader::load(const std::string &path) {
       module->numFailed += ofDevice.size();
     return std::move(module);
   }
+}
+
+Module::~Module() {
+  // What a device that hangs may still read stays mapped.
+  if (vulkanDevice && vulkanDevice->isAbandoned())
+    (void)file.release();
 }
 
 StatusOr<std::shared_ptr<Module>> Module::load(const Engine &engine,

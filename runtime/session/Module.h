@@ -12,6 +12,7 @@
 #include "runtime/vulkan/DeviceChoice.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace llmc::runtime {
@@ -37,6 +38,10 @@ struct ModuleOptions {
                                    // of self-tests are not kept
   unsigned numThreads =
       0; // that build pipelines; 0: as many as the machine has cores
+  /// Lets a device that shares the host's memory use the file's own pages,
+  /// where it can (VK_EXT_external_memory_host). Then the file has to stay as
+  /// it is.
+  bool importsWeights = true;
   SelfTestMode selfTest = SelfTestMode::WhenUnknown;
   bool fallsBack = true; // else a failed self-test is the error SelfTestFailed
   InjectedFault fault;
@@ -53,6 +58,7 @@ public:
   static StatusOr<std::shared_ptr<Module>> load(const Engine &engine,
                                                 const std::string &path,
                                                 const ModuleOptions &options);
+  ~Module();
 
   const format::Reader &reader() const { return *file; }
   const format::Manifest &manifest() const { return file->manifest(); }
@@ -66,8 +72,7 @@ public:
   const std::string &choiceReason() const { return reason; }
   vulkan::Device &device() const { return *vulkanDevice; }
   const Pipelines &pipelines() const { return *kernels; }
-  /// Weight buffers by their index in the variant, null elsewhere.
-  const BufferList &weights() const { return weightBuffers; }
+  const Weights &weights() const { return *deviceWeights; }
   bool pipelineCacheWasUsed() const { return cache->wasLoaded(); }
 
 private:
@@ -81,7 +86,7 @@ private:
   std::unique_ptr<vulkan::Device> vulkanDevice; // outlives what follows
   std::unique_ptr<vulkan::PipelineCache> cache;
   std::unique_ptr<Pipelines> kernels;
-  BufferList weightBuffers;
+  std::optional<Weights> deviceWeights;
 };
 
 } // namespace llmc::runtime

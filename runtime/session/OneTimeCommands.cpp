@@ -10,7 +10,8 @@ StatusOr<std::unique_ptr<OneTimeCommands>>
 OneTimeCommands::create(vulkan::Device &device) {
   LLMC_ASSIGN_OR_RETURN(std::unique_ptr<vulkan::CommandPool> pool,
                         vulkan::CommandPool::create(device));
-  LLMC_ASSIGN_OR_RETURN(vulkan::CommandBuffer commands, pool->allocate());
+  LLMC_ASSIGN_OR_RETURN(vulkan::CommandBuffer commands,
+                        pool->allocate("set-up"));
   LLMC_ASSIGN_OR_RETURN(std::unique_ptr<vulkan::Fence> fence,
                         vulkan::Fence::create(device));
   return std::unique_ptr<OneTimeCommands>(

@@ -101,7 +101,8 @@ struct Session::State {
   SessionOptions options;                   // with a timeout that is not 0
   BufferList buffers; // by index in the variant; null for weights, which the
                       // module has
-  std::unique_ptr<vulkan::DescriptorSets> sets;
+  std::unique_ptr<vulkan::DescriptorSets> sets; // of all dispatches, in order
+  std::vector<size_t> firstSets;                // by entry
   std::unique_ptr<vulkan::CommandPool> pool;
   std::vector<std::vector<RecordedPart>> recorded; // by entry
   // By entry; one before its first dispatch and one behind each. None when
@@ -118,8 +119,11 @@ struct Session::State {
   const format::Entry &entry(uint32_t index) const {
     return variant().entries(static_cast<int>(index));
   }
-  const vulkan::Buffer &buffer(uint32_t index) const {
-    return buffers[index] ? *buffers[index] : *module->weights()[index];
+  VkDescriptorBufferInfo bindingOf(const format::Slice &slice) const {
+    const std::unique_ptr<vulkan::Buffer> &own = buffers[slice.buffer()];
+    return own ? VkDescriptorBufferInfo{own->handle(), slice.offset(),
+                                        slice.range()}
+               : module->weights().binding(slice);
   }
 
   /// Calls `visit` with every buffer that holds a state.
@@ -132,8 +136,10 @@ struct Session::State {
   Status createSets();
   Status createTimestamps();
   Status record();
-  StatusOr<vulkan::CommandBuffer> beginPart(uint32_t entry);
-  Status recordEntry(uint32_t index, size_t &nextSet);
+  StatusOr<vulkan::CommandBuffer> beginPart(uint32_t index);
+  void recordDispatch(vulkan::CommandBuffer &recording,
+                      const format::Dispatch &dispatch, size_t set) const;
+  Status recordEntry(uint32_t index);
   Status submitParts(size_t first, size_t end);
   Status addTimes(uint32_t entry);
   /// What one submission should not exceed; 0 for no limit.
@@ -182,18 +188,18 @@ Session::State::descriptorsOf(const format::Dispatch &dispatch) const {
   vulkan::DescriptorSetSource source;
   source.layout = &module->pipelines()[dispatch.kernel()].layout();
   for (const format::Slice &slice : dispatch.bindings())
-    source.buffers.push_back(
-        {buffer(slice.buffer()).handle(), slice.offset(), slice.range()});
+    source.buffers.push_back(bindingOf(slice));
   return source;
 }
 
 Status Session::State::createSets() {
   std::vector<vulkan::DescriptorSetSource> sources;
-  for (const format::Entry &entry : variant().entries())
-    for (const format::Command &command : entry.commands()) {
+  for (const format::Entry &entry : variant().entries()) {
+    firstSets.push_back(sources.size());
+    for (const format::Command &command : entry.commands())
       if (command.has_dispatch())
         sources.push_back(descriptorsOf(command.dispatch()));
-    }
+  }
   LLMC_ASSIGN_OR_RETURN(
       sets, vulkan::DescriptorSets::create(module->device(), sources));
   return okStatus();
@@ -216,18 +222,30 @@ Status Session::State::createTimestamps() {
   return okStatus();
 }
 
-StatusOr<vulkan::CommandBuffer> Session::State::beginPart(uint32_t entry) {
-  LLMC_ASSIGN_OR_RETURN(vulkan::CommandBuffer recording, pool->allocate());
+StatusOr<vulkan::CommandBuffer> Session::State::beginPart(uint32_t index) {
+  const std::string name =
+      entry(index).function() + " of " + std::to_string(entry(index).rows()) +
+      " rows, part " + std::to_string(recorded[index].size());
+  LLMC_ASSIGN_OR_RETURN(vulkan::CommandBuffer recording, pool->allocate(name));
   LLMC_RETURN_IF_ERROR(recording.begin());
-  recorded[entry].emplace_back(recording);
+  recorded[index].emplace_back(recording);
   return recording;
 }
 
-Status Session::State::recordEntry(uint32_t index, size_t &nextSet) {
+void Session::State::recordDispatch(vulkan::CommandBuffer &recording,
+                                    const format::Dispatch &dispatch,
+                                    size_t set) const {
+  recording.dispatch(
+      module->pipelines()[dispatch.kernel()], (*sets)[set],
+      {dispatch.groups(0), dispatch.groups(1), dispatch.groups(2)});
+}
+
+Status Session::State::recordEntry(uint32_t index) {
   LLMC_ASSIGN_OR_RETURN(vulkan::CommandBuffer recording, beginPart(index));
   const vulkan::TimestampPool *clock =
       timestamps.empty() ? nullptr : timestamps[index].get();
   uint32_t nextTime = 0;
+  size_t nextSet = firstSets[index];
   if (clock)
     recording.resetTimestamps(*clock);
   recording.acquireFromHost();
@@ -247,10 +265,7 @@ Status Session::State::recordEntry(uint32_t index, size_t &nextSet) {
       recording.barrier();
       continue;
     }
-    const format::Dispatch &dispatch = command.dispatch();
-    recording.dispatch(
-        module->pipelines()[dispatch.kernel()], (*sets)[nextSet++],
-        {dispatch.groups(0), dispatch.groups(1), dispatch.groups(2)});
+    recordDispatch(recording, command.dispatch(), nextSet++);
     if (clock)
       recording.writeTimestamp(*clock, nextTime++);
   }
@@ -261,9 +276,8 @@ Status Session::State::recordEntry(uint32_t index, size_t &nextSet) {
 Status Session::State::record() {
   LLMC_ASSIGN_OR_RETURN(pool, vulkan::CommandPool::create(module->device()));
   recorded.resize(static_cast<size_t>(variant().entries_size()));
-  size_t nextSet = 0;
   for (int i = 0; i < variant().entries_size(); ++i)
-    LLMC_RETURN_IF_ERROR(recordEntry(static_cast<uint32_t>(i), nextSet));
+    LLMC_RETURN_IF_ERROR(recordEntry(static_cast<uint32_t>(i)));
   return okStatus();
 }
 
@@ -414,9 +428,14 @@ int32_t Session::readElement(uint32_t entry, uint32_t port,
   return bits;
 }
 
-vulkan::DescriptorSetSource
-Session::descriptorsOf(const format::Dispatch &dispatch) const {
-  return state->descriptorsOf(dispatch);
+void Session::recordCommands(vulkan::CommandBuffer recording,
+                             uint32_t entry) const {
+  size_t nextSet = state->firstSets[entry];
+  for (const format::Command &command : state->entry(entry).commands())
+    if (command.has_dispatch())
+      state->recordDispatch(recording, command.dispatch(), nextSet++);
+    else
+      recording.barrier();
 }
 
 std::chrono::milliseconds Session::stepTimeout() const {

@@ -138,9 +138,9 @@ public:
                      const std::vector<NamedOutput> &outputs);
 
   // For chains of steps (StepChain.h).
-  /// What a dispatch binds.
-  vulkan::DescriptorSetSource
-  descriptorsOf(const format::Dispatch &dispatch) const;
+  /// Records the entry's dispatches and barriers, the first command a barrier,
+  /// so that one entry may follow another.
+  void recordCommands(vulkan::CommandBuffer recording, uint32_t entry) const;
   std::chrono::milliseconds stepTimeout() const;
   /// Why the session only fails, or ok.
   Status failure() const;

@@ -23,47 +23,25 @@ struct StepChain::State {
   explicit State(Session &session) : session(session) {}
 
   Session &session;
-  std::unique_ptr<vulkan::DescriptorSets> sets;
   std::unique_ptr<vulkan::CommandPool> pool;
   std::vector<Link> links; // goes first, for the fences
   size_t oldest = 0;
   uint32_t inFlight = 0;
 
-  const format::Entry &entry(uint32_t index) const {
-    return session.module().variant().entries(static_cast<int>(index));
-  }
-  Status createSets(const std::vector<uint32_t> &entries);
   Status record(const std::vector<uint32_t> &entries);
 };
 
-Status StepChain::State::createSets(const std::vector<uint32_t> &entries) {
-  std::vector<vulkan::DescriptorSetSource> sources;
-  for (const uint32_t index : entries)
-    for (const format::Command &command : entry(index).commands())
-      if (command.has_dispatch())
-        sources.push_back(session.descriptorsOf(command.dispatch()));
-  LLMC_ASSIGN_OR_RETURN(
-      sets, vulkan::DescriptorSets::create(session.module().device(), sources));
-  return okStatus();
-}
-
-/// An entry's first command is a barrier, so that one may follow another.
 Status StepChain::State::record(const std::vector<uint32_t> &entries) {
-  LLMC_ASSIGN_OR_RETURN(vulkan::CommandBuffer recording, pool->allocate());
+  std::string name = "chain:";
+  for (const uint32_t index : entries)
+    name +=
+        " " +
+        session.module().variant().entries(static_cast<int>(index)).function();
+  LLMC_ASSIGN_OR_RETURN(vulkan::CommandBuffer recording, pool->allocate(name));
   LLMC_RETURN_IF_ERROR(recording.begin());
   recording.acquireFromHost();
-  size_t nextSet = 0;
   for (const uint32_t index : entries)
-    for (const format::Command &command : entry(index).commands()) {
-      if (!command.has_dispatch()) {
-        recording.barrier();
-        continue;
-      }
-      const format::Dispatch &dispatch = command.dispatch();
-      recording.dispatch(
-          session.module().pipelines()[dispatch.kernel()], (*sets)[nextSet++],
-          {dispatch.groups(0), dispatch.groups(1), dispatch.groups(2)});
-    }
+    session.recordCommands(recording, index);
   recording.releaseToHost();
   LLMC_RETURN_IF_ERROR(recording.end());
   Link &link = links.emplace_back(recording);
@@ -81,7 +59,6 @@ StatusOr<std::unique_ptr<StepChain>>
 StepChain::create(Session &session, const std::vector<uint32_t> &entries,
                   uint32_t depth) {
   auto state = std::make_unique<State>(session);
-  LLMC_RETURN_IF_ERROR(state->createSets(entries));
   LLMC_ASSIGN_OR_RETURN(state->pool,
                         vulkan::CommandPool::create(session.module().device()));
   for (uint32_t i = 0; i < depth; ++i)

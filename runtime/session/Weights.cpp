@@ -44,11 +44,9 @@ private:
   const format::Reader &reader;
 };
 
-} // namespace
-
-StatusOr<BufferList> uploadWeights(vulkan::Device &device,
-                                   const format::Reader &reader,
-                                   const format::Variant &variant) {
+StatusOr<BufferList> upload(vulkan::Device &device,
+                            const format::Reader &reader,
+                            const format::Variant &variant) {
   BufferList buffers(static_cast<size_t>(variant.buffers_size()));
   for (size_t i = 0; i < buffers.size(); ++i) {
     const format::Buffer &info = variant.buffers(static_cast<int>(i));
@@ -64,6 +62,56 @@ StatusOr<BufferList> uploadWeights(vulkan::Device &device,
     LLMC_RETURN_IF_ERROR(
         uploader.upload(placement, *buffers[placement.buffer()]));
   return buffers;
+}
+
+/// A buffer for each range.
+StatusOr<BufferList> import(vulkan::Device &device,
+                            const format::Reader &reader,
+                            const ImportPlan &plan) {
+  BufferList buffers;
+  for (const FileRange &range : plan.ranges) {
+    LLMC_ASSIGN_OR_RETURN(
+        std::unique_ptr<vulkan::Buffer> buffer,
+        vulkan::Buffer::import(device, reader.bytes() + range.begin,
+                               range.end - range.begin, "imported weight"));
+    buffers.push_back(std::move(buffer));
+  }
+  return buffers;
+}
+
+} // namespace
+
+StatusOr<Weights> Weights::load(vulkan::Device &device,
+                                const format::Reader &reader,
+                                const format::Variant &variant) {
+  Weights weights;
+  if (device.importsHostMemory())
+    weights.plan =
+        planImport(reader.manifest(), variant, device.facts().importAlignment,
+                   device.facts().maxMemoryAllocation);
+  if (weights.plan) {
+    StatusOr<BufferList> imported = import(device, reader, *weights.plan);
+    if (imported.ok()) {
+      weights.buffers = std::move(*imported);
+      for (const format::WeightPlacement &placement : variant.weights())
+        LLMC_RETURN_IF_ERROR(reader.verifySection(placement.section()));
+      return weights;
+    }
+    if (imported.status().code() == StatusCode::DeviceLost)
+      return device.noteLoss(imported.status());
+    weights.plan.reset();
+  }
+  LLMC_ASSIGN_OR_RETURN(weights.buffers, upload(device, reader, variant));
+  return weights;
+}
+
+VkDescriptorBufferInfo Weights::binding(const format::Slice &slice) const {
+  if (!plan)
+    return {buffers[slice.buffer()]->handle(), slice.offset(), slice.range()};
+  const ImportedPiece &piece =
+      *plan->find(slice); // as the plan was made for it
+  return {buffers[piece.range]->handle(),
+          piece.offsetInRange + slice.offset() - piece.offset, slice.range()};
 }
 
 } // namespace llmc::runtime

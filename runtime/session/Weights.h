@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The weights of a module on the device: copied from the mapped file in bounded
-// pieces, checked on the way.
+// The weights of a module on the device: the mapped file's own pages, where the
+// device takes them, else copies in bounded pieces. Checked either way.
 
 #ifndef LLMC_RUNTIME_SESSION_WEIGHTS_H
 #define LLMC_RUNTIME_SESSION_WEIGHTS_H
 
 #include "runtime/format/Reader.h"
+#include "runtime/session/WeightImport.h"
 #include "runtime/vulkan/Buffer.h"
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace llmc::runtime {
@@ -18,13 +20,27 @@ namespace llmc::runtime {
 /// weights.
 using BufferList = std::vector<std::unique_ptr<vulkan::Buffer>>;
 
-/// Creates and fills the weight buffers of `variant`. Pieces of 16 MiB: the
-/// pages of the file behind them are given back, so that the host never holds
-/// more than a piece besides the buffers themselves. A section with a wrong
-/// checksum is InvalidFile.
-StatusOr<BufferList> uploadWeights(vulkan::Device &device,
-                                   const format::Reader &reader,
-                                   const format::Variant &variant);
+/// Immutable, any thread. The reader has to outlive it.
+class Weights {
+public:
+  /// Weights of `variant`. On a device that imports host memory: the file's
+  /// pages. Else, or where it refuses them, buffers that are filled in pieces
+  /// of 16 MiB; the pages of the file behind them are given back, so that the
+  /// host never holds more than a piece besides the buffers themselves. A
+  /// section with a wrong checksum is InvalidFile.
+  static StatusOr<Weights> load(vulkan::Device &device,
+                                const format::Reader &reader,
+                                const format::Variant &variant);
+
+  /// What a dispatch binds for `slice` of a weight buffer.
+  VkDescriptorBufferInfo binding(const format::Slice &slice) const;
+  /// Whether the device uses the file's pages.
+  bool areImported() const { return plan.has_value(); }
+
+private:
+  BufferList buffers; // copies: by their index in the variant; imports: ranges
+  std::optional<ImportPlan> plan; // of imports
+};
 
 } // namespace llmc::runtime
 

@@ -21,8 +21,7 @@ Status outOfRange(const char *option, const std::string &found,
 
 } // namespace
 
-StatusOr<Sampler> Sampler::create(const SamplerOptions &options,
-                                  int32_t vocabularySize) {
+Status Sampler::check(const SamplerOptions &options) {
   // Written so that NaN fails.
   if (!(options.temperature >= 0.0f) || !std::isfinite(options.temperature))
     return outOfRange("temperature", std::to_string(options.temperature),
@@ -42,6 +41,12 @@ StatusOr<Sampler> Sampler::create(const SamplerOptions &options,
     return outOfRange("repetition window",
                       std::to_string(options.repetitionWindow),
                       "are 0 and above");
+  return okStatus();
+}
+
+StatusOr<Sampler> Sampler::create(const SamplerOptions &options,
+                                  int32_t vocabularySize) {
+  LLMC_RETURN_IF_ERROR(check(options));
   if (vocabularySize < 1)
     return outOfRange("vocabulary size", std::to_string(vocabularySize),
                       "are 1 and above");

@@ -34,8 +34,11 @@ struct SamplerOptions {
 /// Not thread-safe: it keeps recent tokens and the random state.
 class Sampler {
 public:
-  /// Fails for options out of range: temperature < 0, top-k < 0, top-p not in
-  /// (0, 1], penalty ≤ 0, window < 0, vocabulary < 1.
+  /// InvalidArgument for options out of range: temperature < 0, top-k < 0,
+  /// top-p not in (0, 1], penalty ≤ 0, window < 0.
+  static Status check(const SamplerOptions &options);
+  /// Fails as `check` does, and for a vocabulary < 1. Takes room for the whole
+  /// vocabulary, unless all that is to do is to find the largest logit.
   static StatusOr<Sampler> create(const SamplerOptions &options,
                                   int32_t vocabularySize);
 

@@ -16,6 +16,8 @@ namespace {
 constexpr VkMemoryPropertyFlags kHost =
     VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
 constexpr VkMemoryPropertyFlags kDevice = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+constexpr VkExternalMemoryHandleTypeFlagBits kHostAllocation =
+    VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
 constexpr VkMemoryPropertyFlags kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
 
 /// What to look for, best first.
@@ -65,9 +67,11 @@ int32_t chooseMemoryType(const VkPhysicalDeviceMemoryProperties &memory,
   return -1;
 }
 
-StatusOr<std::unique_ptr<Buffer>> Buffer::create(Device &device, uint64_t size,
-                                                 BufferAccess access,
-                                                 const std::string &name) {
+/// Makes a buffer of `size` bytes, whose memory `fill` provides.
+template <typename Fill>
+StatusOr<std::unique_ptr<Buffer>> Buffer::make(Device &device, uint64_t size,
+                                               const std::string &name,
+                                               const Fill &fill) {
   const std::string what =
       "the " + name + " buffer of " + std::to_string(size) + " bytes";
   const uint64_t most = device.facts().maxMemoryAllocation;
@@ -76,26 +80,59 @@ StatusOr<std::unique_ptr<Buffer>> Buffer::create(Device &device, uint64_t size,
                   what + " is larger than the device's largest allocation of " +
                       std::to_string(most) + " bytes");
   std::unique_ptr<Buffer> buffer(new Buffer(device, size));
-  if (Status status = buffer->allocate(access); !status.ok())
+  if (Status status = fill(*buffer); !status.ok())
     return status.withContext(what);
+  device.nameObject(VK_OBJECT_TYPE_BUFFER, buffer->buffer, name);
   return buffer;
 }
 
-Status Buffer::allocate(BufferAccess access) {
+StatusOr<std::unique_ptr<Buffer>> Buffer::create(Device &device, uint64_t size,
+                                                 BufferAccess access,
+                                                 const std::string &name) {
+  return make(device, size, name,
+              [&](Buffer &buffer) { return buffer.allocate(access); });
+}
+
+StatusOr<std::unique_ptr<Buffer>> Buffer::import(Device &device,
+                                                 const uint8_t *data,
+                                                 uint64_t size,
+                                                 const std::string &name) {
+  return make(device, size, name,
+              [&](Buffer &buffer) { return buffer.importBytes(data); });
+}
+
+/// `chain`: for pNext.
+Status Buffer::createHandle(const void *chain,
+                            VkMemoryRequirements &requirements) {
   const DeviceFunctions &vk = device.functions();
   VkBufferCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+  info.pNext = chain;
   info.size = sizeInBytes;
-  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
-               VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-               VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  info.usage = kBufferUsage;
   info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
   LLMC_RETURN_IF_ERROR(
       fromResult(vk.vkCreateBuffer(device.handle(), &info,
                                    /*pAllocator=*/nullptr, &buffer),
                  "creating it"));
-  VkMemoryRequirements requirements{};
   vk.vkGetBufferMemoryRequirements(device.handle(), buffer, &requirements);
+  return okStatus();
+}
+
+Status Buffer::bindMemory(const VkMemoryAllocateInfo &allocation) {
+  const DeviceFunctions &vk = device.functions();
+  LLMC_RETURN_IF_ERROR(
+      fromResult(vk.vkAllocateMemory(device.handle(), &allocation,
+                                     /*pAllocator=*/nullptr, &memory),
+                 "allocating its memory"));
+  return fromResult(vk.vkBindBufferMemory(device.handle(), buffer, memory,
+                                          /*memoryOffset=*/0),
+                    "binding its memory");
+}
+
+Status Buffer::allocate(BufferAccess access) {
+  VkMemoryRequirements requirements{};
+  LLMC_RETURN_IF_ERROR(createHandle(/*chain=*/nullptr, requirements));
   const int32_t type =
       chooseMemoryType(device.memory(), requirements.memoryTypeBits, access);
   if (type < 0)
@@ -105,25 +142,48 @@ Status Buffer::allocate(BufferAccess access) {
   allocation.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
   allocation.allocationSize = requirements.size;
   allocation.memoryTypeIndex = static_cast<uint32_t>(type);
-  LLMC_RETURN_IF_ERROR(
-      fromResult(vk.vkAllocateMemory(device.handle(), &allocation,
-                                     /*pAllocator=*/nullptr, &memory),
-                 "allocating its memory"));
-  LLMC_RETURN_IF_ERROR(
-      fromResult(vk.vkBindBufferMemory(device.handle(), buffer, memory,
-                                       /*memoryOffset=*/0),
-                 "binding its memory"));
+  LLMC_RETURN_IF_ERROR(bindMemory(allocation));
   const VkMemoryPropertyFlags flags =
       device.memory().memoryTypes[type].propertyFlags;
   if (access == BufferAccess::Device || (flags & kHost) != kHost)
     return okStatus();
   void *address = nullptr;
-  LLMC_RETURN_IF_ERROR(
-      fromResult(vk.vkMapMemory(device.handle(), memory, /*offset=*/0,
-                                VK_WHOLE_SIZE, /*flags=*/0, &address),
-                 "mapping it"));
+  LLMC_RETURN_IF_ERROR(fromResult(
+      device.functions().vkMapMemory(device.handle(), memory, /*offset=*/0,
+                                     VK_WHOLE_SIZE, /*flags=*/0, &address),
+      "mapping it"));
   bytes = static_cast<uint8_t *>(address);
   return okStatus();
+}
+
+Status Buffer::importBytes(const uint8_t *data) {
+  VkExternalMemoryBufferCreateInfo external{};
+  external.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO;
+  external.handleTypes = kHostAllocation;
+  VkMemoryRequirements requirements{};
+  LLMC_RETURN_IF_ERROR(createHandle(&external, requirements));
+  VkMemoryHostPointerPropertiesEXT pointer{};
+  pointer.sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT;
+  LLMC_RETURN_IF_ERROR(
+      fromResult(device.functions().vkGetMemoryHostPointerPropertiesEXT(
+                     device.handle(), kHostAllocation, data, &pointer),
+                 "asking for the type of its memory"));
+  const int32_t type = chooseMemoryType(
+      device.memory(), requirements.memoryTypeBits & pointer.memoryTypeBits,
+      BufferAccess::Device);
+  if (type < 0 || requirements.size > sizeInBytes)
+    return Status(StatusCode::Unsupported,
+                  "the device can't take the program's memory for it");
+  VkImportMemoryHostPointerInfoEXT import{};
+  import.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT;
+  import.handleType = kHostAllocation;
+  import.pHostPointer = const_cast<uint8_t *>(data);
+  VkMemoryAllocateInfo allocation{};
+  allocation.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+  allocation.pNext = &import;
+  allocation.allocationSize = sizeInBytes;
+  allocation.memoryTypeIndex = static_cast<uint32_t>(type);
+  return bindMemory(allocation);
 }
 
 Buffer::~Buffer() {

@@ -37,6 +37,14 @@ public:
   static StatusOr<std::unique_ptr<Buffer>> create(Device &device, uint64_t size,
                                                   BufferAccess access,
                                                   const std::string &name);
+  /// A buffer of the program's own memory, which stays as it is while the
+  /// buffer lives; `data` and `size` are multiples of the device's
+  /// facts().importAlignment. For devices that import host memory; Unsupported:
+  /// not this memory.
+  static StatusOr<std::unique_ptr<Buffer>> import(Device &device,
+                                                  const uint8_t *data,
+                                                  uint64_t size,
+                                                  const std::string &name);
   ~Buffer();
   Buffer(const Buffer &) = delete;
   Buffer &operator=(const Buffer &) = delete;
@@ -48,7 +56,14 @@ public:
 
 private:
   Buffer(Device &device, uint64_t size) : device(device), sizeInBytes(size) {}
+  template <typename Fill>
+  static StatusOr<std::unique_ptr<Buffer>> make(Device &device, uint64_t size,
+                                                const std::string &name,
+                                                const Fill &fill);
+  Status createHandle(const void *chain, VkMemoryRequirements &requirements);
+  Status bindMemory(const VkMemoryAllocateInfo &allocation);
   Status allocate(BufferAccess access);
+  Status importBytes(const uint8_t *data);
 
   Device &device;
   uint64_t sizeInBytes;

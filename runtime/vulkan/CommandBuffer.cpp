@@ -124,7 +124,7 @@ CommandPool::~CommandPool() {
                                           /*pAllocator=*/nullptr);
 }
 
-StatusOr<CommandBuffer> CommandPool::allocate() {
+StatusOr<CommandBuffer> CommandPool::allocate(const std::string &name) {
   VkCommandBufferAllocateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
   info.commandPool = pool;
@@ -134,6 +134,7 @@ StatusOr<CommandBuffer> CommandPool::allocate() {
   LLMC_RETURN_IF_ERROR(fromResult(device.functions().vkAllocateCommandBuffers(
                                       device.handle(), &info, &commands),
                                   "allocating a command buffer"));
+  device.nameObject(VK_OBJECT_TYPE_COMMAND_BUFFER, commands, name);
   return CommandBuffer(device.functions(), commands);
 }
 

@@ -67,7 +67,8 @@ public:
   CommandPool(const CommandPool &) = delete;
   CommandPool &operator=(const CommandPool &) = delete;
 
-  StatusOr<CommandBuffer> allocate();
+  /// `name`: for tools.
+  StatusOr<CommandBuffer> allocate(const std::string &name);
 
 private:
   explicit CommandPool(Device &device) : device(device) {}

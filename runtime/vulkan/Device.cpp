@@ -13,7 +13,7 @@ namespace {
 
 Status createHandle(const InstanceFunctions &functions,
                     const PhysicalDevice &physical, FeatureChain &chain,
-                    VkDevice &device) {
+                    bool importsHostMemory, VkDevice &device) {
   const float priority = 1.0f;
   VkDeviceQueueCreateInfo queue{};
   queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
@@ -21,7 +21,9 @@ Status createHandle(const InstanceFunctions &functions,
       static_cast<uint32_t>(physical.facts.computeQueueFamily);
   queue.queueCount = 1;
   queue.pQueuePriorities = &priority;
-  const std::vector<const char *> extensions = chain.extensions();
+  std::vector<const char *> extensions = chain.extensions();
+  if (importsHostMemory)
+    extensions.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
   VkDeviceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
   info.pNext = chain.head();
@@ -54,9 +56,16 @@ Device::create(std::shared_ptr<Instance> instance, size_t physicalDevice,
     chain.enableSubgroupSizeControl();
   std::unique_ptr<Device> device(new Device(instance, physical));
   device->subgroupSize = requiresSize ? options.subgroupSize : 0;
-  LLMC_RETURN_IF_ERROR(
-      createHandle(instance->functions(), physical, chain, device->device));
+  const bool imports =
+      options.importsHostMemory && physical.facts.importAlignment;
+  LLMC_RETURN_IF_ERROR(createHandle(instance->functions(), physical, chain,
+                                    imports, device->device));
   LLMC_RETURN_IF_ERROR(device->loadFunctions());
+  if (imports)
+    device->table.vkGetMemoryHostPointerPropertiesEXT =
+        reinterpret_cast<PFN_vkGetMemoryHostPointerPropertiesEXT>(
+            device->instance->functions().vkGetDeviceProcAddr(
+                device->device, "vkGetMemoryHostPointerPropertiesEXT"));
   device->instance->functions().vkGetPhysicalDeviceMemoryProperties(
       physical.handle, &device->memoryProperties);
   device->table.vkGetDeviceQueue(
@@ -91,6 +100,21 @@ Status Device::loadFunctions() {
   LLMC_VULKAN_DEVICE_FUNCTIONS(LLMC_LOAD)
 #undef LLMC_LOAD
   return okStatus();
+}
+
+/// A name that can't be given is nobody's loss.
+void Device::setName(VkObjectType type, uint64_t handle,
+                     const std::string &name) const {
+  const PFN_vkSetDebugUtilsObjectNameEXT set =
+      instance->functions().vkSetDebugUtilsObjectNameEXT;
+  if (!set)
+    return;
+  VkDebugUtilsObjectNameInfoEXT info{};
+  info.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT;
+  info.objectType = type;
+  info.objectHandle = handle;
+  info.pObjectName = name.c_str();
+  (void)set(device, &info);
 }
 
 Status Device::submit(const std::vector<VkCommandBuffer> &commandBuffers,

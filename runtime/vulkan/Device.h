@@ -22,7 +22,8 @@ class Fence;
 struct DeviceOptions {
   std::vector<std::string>
       features; // words of TargetInfo.features: only these are switched on
-  uint32_t subgroupSize = 0; // that pipelines will require; 0: none
+  uint32_t subgroupSize = 0;      // that pipelines will require; 0: none
+  bool importsHostMemory = false; // switches it on where facts() say it can
 };
 
 /// Shares the instance; outlives every object made from it. Any thread: the
@@ -49,6 +50,19 @@ public:
   /// wanted one.
   uint32_t requiredSubgroupSize() const { return subgroupSize; }
 
+  /// Whether buffers can be made of the program's memory (Buffer::import).
+  bool importsHostMemory() const {
+    return table.vkGetMemoryHostPointerPropertiesEXT != nullptr;
+  }
+
+  /// Tells validation layers and captures what an object is called, where the
+  /// instance has VK_EXT_debug_utils.
+  template <typename Handle>
+  void nameObject(VkObjectType type, Handle handle,
+                  const std::string &name) const {
+    setName(type, reinterpret_cast<uint64_t>(handle), name);
+  }
+
   /// Submits command buffers in order; `fence` is signalled when all are done.
   /// After the device was lost this fails without a call.
   Status submit(const std::vector<VkCommandBuffer> &commandBuffers,
@@ -67,6 +81,8 @@ private:
   Device(std::shared_ptr<Instance> instance, const PhysicalDevice &physical)
       : instance(std::move(instance)), physical(physical) {}
   Status loadFunctions();
+  void setName(VkObjectType type, uint64_t handle,
+               const std::string &name) const;
 
   std::shared_ptr<Instance> instance;
   PhysicalDevice physical;

@@ -49,6 +49,8 @@ struct DeviceFacts {
 
   uint64_t maxStorageBufferRange = 0;
   uint64_t maxMemoryAllocation = 0;
+  uint64_t importAlignment = 0; // of the program's memory that buffers can be
+                                // made of; 0: of none
   uint64_t storageBufferAlignment = 1;
   uint32_t maxStorageBuffersPerStage = 0;
   uint32_t maxWorkgroupInvocations = 0;

@@ -22,6 +22,7 @@ namespace llmc::vulkan {
   X(vkGetPhysicalDeviceFeatures2)                                              \
   X(vkGetPhysicalDeviceMemoryProperties)                                       \
   X(vkGetPhysicalDeviceQueueFamilyProperties)                                  \
+  X(vkGetPhysicalDeviceExternalBufferProperties)                               \
   X(vkEnumerateDeviceExtensionProperties)                                      \
   X(vkCreateDevice)                                                            \
   X(vkGetDeviceProcAddr)
@@ -73,6 +74,11 @@ namespace llmc::vulkan {
   X(vkResetFences)                                                             \
   X(vkWaitForFences)
 
+/// What the runtime does with its buffers.
+inline constexpr VkBufferUsageFlags kBufferUsage =
+    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+    VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+
 #define LLMC_VULKAN_MEMBER(name) PFN_##name name = nullptr;
 
 /// Known before there is an instance.
@@ -80,14 +86,20 @@ struct GlobalFunctions {
   PFN_vkGetInstanceProcAddr vkGetInstanceProcAddr = nullptr;
   PFN_vkEnumerateInstanceVersion vkEnumerateInstanceVersion =
       nullptr; // absent from Vulkan 1.0
+  PFN_vkEnumerateInstanceExtensionProperties
+      vkEnumerateInstanceExtensionProperties = nullptr; // a fake may lack it
   LLMC_VULKAN_GLOBAL_FUNCTIONS(LLMC_VULKAN_MEMBER)
 };
 
 struct InstanceFunctions {
+  PFN_vkSetDebugUtilsObjectNameEXT vkSetDebugUtilsObjectNameEXT =
+      nullptr; // with VK_EXT_debug_utils only
   LLMC_VULKAN_INSTANCE_FUNCTIONS(LLMC_VULKAN_MEMBER)
 };
 
 struct DeviceFunctions {
+  PFN_vkGetMemoryHostPointerPropertiesEXT vkGetMemoryHostPointerPropertiesEXT =
+      nullptr; // with VK_EXT_external_memory_host only
   LLMC_VULKAN_DEVICE_FUNCTIONS(LLMC_VULKAN_MEMBER)
 };
 

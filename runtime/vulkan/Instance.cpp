@@ -4,11 +4,29 @@
 
 #include "runtime/vulkan/Instance.h"
 
+#include "runtime/vulkan/Extensions.h"
 #include "runtime/vulkan/VulkanStatus.h"
 
 #include <algorithm>
 
 namespace llmc::vulkan {
+
+namespace {
+
+/// Whether tools can be told what objects are called.
+bool offersObjectNames(const GlobalFunctions &functions) {
+  if (!functions.vkEnumerateInstanceExtensionProperties)
+    return false;
+  const std::vector<std::string> extensions =
+      listExtensions([&](uint32_t *count, VkExtensionProperties *properties) {
+        return functions.vkEnumerateInstanceExtensionProperties(
+            /*pLayerName=*/nullptr, count, properties);
+      });
+  return std::find(extensions.begin(), extensions.end(),
+                   VK_EXT_DEBUG_UTILS_EXTENSION_NAME) != extensions.end();
+}
+
+} // namespace
 
 StatusOr<std::unique_ptr<Instance>>
 Instance::create(std::unique_ptr<Loader> loader) {
@@ -24,12 +42,21 @@ Instance::create(std::unique_ptr<Loader> loader) {
   VkInstanceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
   info.pApplicationInfo = &application;
+  const bool hasNames = offersObjectNames(loader->functions());
+  const char *const extension = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
+  info.enabledExtensionCount = hasNames;
+  info.ppEnabledExtensionNames = &extension;
   std::unique_ptr<Instance> instance(new Instance(std::move(loader)));
   LLMC_RETURN_IF_ERROR(
       fromResult(instance->loader->functions().vkCreateInstance(
                      &info, /*pAllocator=*/nullptr, &instance->handle),
                  "creating the Vulkan instance (is a driver installed?)"));
   LLMC_RETURN_IF_ERROR(instance->loadFunctions());
+  if (hasNames)
+    instance->table.vkSetDebugUtilsObjectNameEXT =
+        reinterpret_cast<PFN_vkSetDebugUtilsObjectNameEXT>(
+            instance->loader->functions().vkGetInstanceProcAddr(
+                instance->handle, "vkSetDebugUtilsObjectNameEXT"));
   LLMC_RETURN_IF_ERROR(instance->enumerate(VK_API_VERSION_MINOR(version)));
   return instance;
 }

@@ -45,6 +45,10 @@ Status Loader::loadFunctions(PFN_vkGetInstanceProcAddr getInstanceProcAddr) {
   globals.vkEnumerateInstanceVersion =
       reinterpret_cast<PFN_vkEnumerateInstanceVersion>(
           getInstanceProcAddr(VK_NULL_HANDLE, "vkEnumerateInstanceVersion"));
+  globals.vkEnumerateInstanceExtensionProperties =
+      reinterpret_cast<PFN_vkEnumerateInstanceExtensionProperties>(
+          getInstanceProcAddr(VK_NULL_HANDLE,
+                              "vkEnumerateInstanceExtensionProperties"));
 #define LLMC_LOAD(name)                                                        \
   globals.name = reinterpret_cast<PFN_##name>(                                 \
       getInstanceProcAddr(VK_NULL_HANDLE, #name));                             \

@@ -4,28 +4,14 @@
 
 #include "runtime/vulkan/PhysicalDevice.h"
 
+#include "runtime/vulkan/Extensions.h"
+
 #include <algorithm>
 #include <cstring>
 
 namespace llmc::vulkan {
 
 namespace {
-
-std::vector<std::string> listExtensions(const InstanceFunctions &functions,
-                                        VkPhysicalDevice handle) {
-  uint32_t count = 0;
-  if (functions.vkEnumerateDeviceExtensionProperties(handle, nullptr, &count,
-                                                     nullptr) != VK_SUCCESS)
-    return {};
-  std::vector<VkExtensionProperties> properties(count);
-  if (functions.vkEnumerateDeviceExtensionProperties(
-          handle, nullptr, &count, properties.data()) < VK_SUCCESS)
-    return {};
-  std::vector<std::string> names;
-  for (uint32_t i = 0; i < count; ++i)
-    names.emplace_back(properties[i].extensionName);
-  return names;
-}
 
 void findComputeQueueFamily(const InstanceFunctions &functions,
                             VkPhysicalDevice handle, DeviceFacts &facts) {
@@ -87,6 +73,23 @@ void readSubgroup(const VkPhysicalDeviceSubgroupProperties &subgroup,
   offer(VK_SUBGROUP_FEATURE_BALLOT_BIT, "subgroup_ballot");
 }
 
+/// Whether buffers of the program's own memory can be bound.
+bool importsHostMemory(const InstanceFunctions &functions,
+                       const PhysicalDevice &device) {
+  if (!device.support.hasExtension(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME))
+    return false;
+  VkPhysicalDeviceExternalBufferInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO;
+  info.usage = kBufferUsage;
+  info.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+  VkExternalBufferProperties properties{};
+  properties.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES;
+  functions.vkGetPhysicalDeviceExternalBufferProperties(device.handle, &info,
+                                                        &properties);
+  return properties.externalMemoryProperties.externalMemoryFeatures &
+         VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT;
+}
+
 /// Everything that came with Vulkan 1.1 or later.
 void readExtended(const InstanceFunctions &functions, PhysicalDevice &device) {
   const bool hasDriver =
@@ -120,6 +123,14 @@ void readExtended(const InstanceFunctions &functions, PhysicalDevice &device) {
     sizeControl.pNext = properties.pNext;
     properties.pNext = &sizeControl;
   }
+  VkPhysicalDeviceExternalMemoryHostPropertiesEXT hostMemory{};
+  hostMemory.sType =
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT;
+  const bool canImport = importsHostMemory(functions, device);
+  if (canImport) {
+    hostMemory.pNext = properties.pNext;
+    properties.pNext = &hostMemory;
+  }
   functions.vkGetPhysicalDeviceProperties2(device.handle, &properties);
 
   FeatureChain chain(device.support);
@@ -128,6 +139,8 @@ void readExtended(const InstanceFunctions &functions, PhysicalDevice &device) {
   facts.features = chain.names();
   readSubgroup(subgroup, facts);
   facts.maxMemoryAllocation = maintenance.maxMemoryAllocationSize;
+  facts.importAlignment =
+      canImport ? hostMemory.minImportedHostPointerAlignment : 0;
   std::memcpy(facts.deviceUuid.data(), id.deviceUUID, VK_UUID_SIZE);
   std::memcpy(facts.driverUuid.data(), id.driverUUID, VK_UUID_SIZE);
   if (hasDriver)
@@ -153,7 +166,11 @@ PhysicalDevice describePhysicalDevice(const InstanceFunctions &functions,
   device.support.vulkanMinor = device.facts.vulkanMinor;
   // Vulkan 1.0 devices are described only so that the refusal can name them.
   if (device.facts.vulkanMinor >= 1) {
-    device.support.extensions = listExtensions(functions, handle);
+    device.support.extensions =
+        listExtensions([&](uint32_t *count, VkExtensionProperties *properties) {
+          return functions.vkEnumerateDeviceExtensionProperties(
+              handle, /*pLayerName=*/nullptr, count, properties);
+        });
     readExtended(functions, device);
   }
   return device;

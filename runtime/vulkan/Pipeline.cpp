@@ -61,6 +61,7 @@ Pipeline::create(Device &device, const PipelineLayout &layout,
   device.functions().vkDestroyShaderModule(device.handle(), shader,
                                            /*pAllocator=*/nullptr);
   LLMC_RETURN_IF_ERROR(device.noteLoss(fromResult(result, actOnPipeline)));
+  device.nameObject(VK_OBJECT_TYPE_PIPELINE, pipeline->pipeline, source.name);
   return pipeline;
 }
 

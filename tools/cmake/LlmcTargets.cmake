@@ -24,7 +24,8 @@ function(llmc_add_library name)
 endfunction()
 
 # llmc_add_unittest(NAME SOURCES a_test.cpp … [LINK libs…] [LABELS l…] [ENVIRONMENT "A=B"…])
-# A GoogleTest executable; every TEST in it is one CTest test, labelled `unit` unless LABELS says otherwise.
+# A GoogleTest executable; every TEST in it is one CTest test, labelled `unit` unless LABELS says otherwise. The target
+# LlmcUnitTests builds all of those.
 function(llmc_add_unittest name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
   find_package(GTest REQUIRED)
@@ -36,6 +37,10 @@ function(llmc_add_unittest name)
   endif()
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
+    if(NOT TARGET LlmcUnitTests)
+      add_custom_target(LlmcUnitTests)
+    endif()
+    add_dependencies(LlmcUnitTests ${name})
   endif()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_LIST ${name}_tests)
   # gtest_discover_tests would flatten lists, so the properties are set by a file that CTest reads after the discovery.

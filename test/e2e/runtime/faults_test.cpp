@@ -39,7 +39,8 @@ Attempt attempt(runtime::Engine &engine, const std::string &path,
                 std::chrono::milliseconds timeout = {}) {
   Attempt result;
   runtime::ModuleOptions options;
-  options.numThreads = 1; // so that the calls come in the same order
+  options.numThreads = 1;         // so that the calls come in the same order
+  options.importsWeights = false; // else weights are copied after a failure
   auto module = Module::load(engine, path, options);
   result.status = module.status();
   if (!module.ok())

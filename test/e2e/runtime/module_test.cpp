@@ -101,6 +101,30 @@ TEST(Module, refusesABufferThatNoDeviceHas) {
       << session.status().message();
 }
 
+/// Logits of a prompt, of a model with or without weights of the file's pages.
+std::vector<float> logitsOf(bool imports) {
+  ModuleOptions options;
+  options.importsWeights = imports;
+  auto module = load(makeCountingModel(), options);
+  EXPECT_TRUE(module.ok()) << module.status().message();
+  EXPECT_FALSE(!imports && (*module)->weights().areImported());
+  auto model = runtime::LanguageModel::create(*module, {});
+  EXPECT_TRUE(model.ok());
+  std::vector<float> logits(5);
+  EXPECT_TRUE((*model)->prefill({1, 2, 3}, logits.data()).ok());
+  return logits;
+}
+
+TEST(Module, usesTheFilesPagesAsItsWeights) {
+  LLMC_NEED_DEVICE();
+  EXPECT_EQ(logitsOf(true), expectedLogits({}, 6));
+  EXPECT_EQ(logitsOf(false), expectedLogits({}, 6));
+  const vulkan::DeviceFacts &device = sharedEngine()->devices().front();
+  if (device.type != vulkan::DeviceType::Cpu || !device.importAlignment)
+    GTEST_SKIP() << device.name << " is no CPU that takes the host's memory";
+  EXPECT_TRUE((*load(makeCountingModel()))->weights().areImported());
+}
+
 /// A folder of its own, removed with its files.
 class CacheFolder {
 public:

@@ -29,27 +29,42 @@ struct FakeFault {
   bool isForGood = false; // all later ones fail too
 };
 
+/// What the driver can do beside the least.
+struct FakeOffer {
+  bool hostReachesAll = true; // of the device's memory; else staging only
+  bool namesObjects = false;  // VK_EXT_debug_utils
+  bool importsHostMemory =
+      false; // VK_EXT_external_memory_host, on an integrated device
+};
+
+/// A name that an object was given.
+struct FakeName {
+  VkObjectType type;
+  std::string name;
+};
+
 /// Runs one dispatch. `bindings[i]` is where binding i begins.
 using FakeKernel = std::function<void(const std::vector<uint8_t *> &bindings,
                                       const std::array<uint32_t, 3> &groups)>;
 
-/// The driver of this process. `addKernel`, `setFault` and `setHostReach` are
-/// for times without a call under way; the rest is for any thread.
+/// The driver of this process. `addKernel`, `setFault` and `setOffer` are for
+/// times without a call under way; the rest is for any thread.
 class __attribute__((visibility("default"))) FakeVulkan {
 public:
   /// Modules with this SPIR-V run `kernel`; others do nothing.
   static void addKernel(const std::vector<uint8_t> &code, FakeKernel kernel);
   /// Counts calls from here on.
   static void setFault(const FakeFault &fault);
-  /// Whether the host reaches all memory of the device (the default), or only
-  /// staging memory.
-  static void setHostReach(bool reachesAll);
-  /// Whether the call came that fails.
-  static bool hasFailed();
+  /// For instances that are created from now on.
+  static void setOffer(const FakeOffer &offer);
+  /// The function whose call failed; null until the call that fails came.
+  static const char *failedFunction();
+  /// The names given since the last call.
+  static std::vector<FakeName> takeNames();
   /// Objects and allocations that are there.
   static int numLiveObjects();
   /// Bytes of device memory that are allocated, and the most that ever were
-  /// since the last call of `forgetPeak`.
+  /// since the last call of `forgetPeak`. Imported memory does not count.
   static uint64_t allocatedBytes();
   static uint64_t peakBytes();
   static void forgetPeak();

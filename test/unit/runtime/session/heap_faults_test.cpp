@@ -128,6 +128,7 @@ llmc_status_t runOnce(const CountingFile &file, uint32_t numThreads,
   isArmed = true;
   const llmc_status_t status = program.run(numThreads);
   isArmed = false;
+  FakeVulkan::takeNames(); // which the driver would keep
   EXPECT_TRUE(status == LLMC_STATUS_OK || program.error.message[0] != '\0');
   EXPECT_TRUE(status == LLMC_STATUS_OK || hasFailed) << program.error.message;
   return status;
@@ -162,6 +163,14 @@ void failEveryAllocation(uint32_t numThreads) {
 TEST(HeapFaults, anyAllocationMayFail) { failEveryAllocation(1); }
 
 TEST(HeapFaults, inThreadsToo) { failEveryAllocation(3); }
+
+TEST(HeapFaults, withNamesAndImports) {
+  FakeOffer offer;
+  offer.namesObjects = offer.importsHostMemory = true;
+  FakeVulkan::setOffer(offer);
+  failEveryAllocation(1);
+  FakeVulkan::setOffer({});
+}
 
 } // namespace
 } // namespace llmc::test
