@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Decoding for the GEMM kernels. Packed codes are signed bytes, centred on zero
-// where the format allows, some times a power of two that the scale takes back;
+// where the format allows, some times a power of two that sums are divided by;
 // shifted ones are unsigned.
 
 #include "codegen/Lowering/GemmWeights.h"
@@ -118,9 +118,20 @@ std::array<Value, 4> GemmWeights::bytesToF32(Value word, bool isSigned) {
   return numbers;
 }
 
-/// Formats whose scales are stored as they are. Packed codes of a format with
-/// a bias are sixteen times too large (packedNibbles); shifted ones are 8 too
-/// large.
+/// Packed codes are sixteen times too large where they are nibbles with a bias
+/// (packedNibbles), four times where they have six bits (packedSixBits).
+SmallVector<Value> GemmWeights::withoutCodeFactor(ArrayRef<Value> sums) {
+  SmallVector<Value> results(sums);
+  if (form != CodeForm::Packed || codeBias(layout().format) == 0)
+    return results;
+  double factor = layout().format == WeightFormat::Q6_K ? 4 : 16;
+  for (Value &sum : results)
+    sum = b.mul(sum, b.constant(sum.getType(), 1 / factor));
+  return results;
+}
+
+/// Formats whose scales are stored as they are. Shifted codes of a format with
+/// a bias are 8 too large.
 void GemmWeights::loadPlainScales(Value place, GemmGroup &data) {
   auto unpack = [&](const BoundPlane &plane, int64_t quad) {
     return unpackScales(b, load(plane, place, quad),
@@ -129,9 +140,7 @@ void GemmWeights::loadPlainScales(Value place, GemmGroup &data) {
   bool isBiased = codeBias(layout().format) != 0;
   for (int64_t quad = 0; quad < numQuads; ++quad) {
     Value scale = unpack(scales, quad);
-    if (isBiased && form == CodeForm::Packed)
-      scale = b.mul(scale, b.constant(b.f32x4(), 1.0 / 16));
-    else if (isBiased)
+    if (isBiased && form == CodeForm::Shifted)
       data.offsets.push_back(b.mul(scale, b.constant(b.f32x4(), -8.0)));
     data.scales.push_back(scale);
     if (!offsets.memref)
@@ -145,17 +154,17 @@ void GemmWeights::loadPlainScales(Value place, GemmGroup &data) {
 
 /// Q4_K and Q5_K: the six-bit scale and minimum of each row.
 void GemmWeights::loadKScales(Value place, GemmGroup &data) {
-  Value j = b.rem(b.div(place, kQuadsPerTile), 8);
-  Value highShift = b.toI32(b.mul(b.rem(j, 2), 16));
+  Value j = b.rem(b.div(place, kQuadsPerTile), 8), pair = b.div(j, 2);
+  Value shift = b.toI32(b.mul(b.rem(j, 2), 4));
   for (int64_t quad = 0; quad < numQuads; ++quad) {
-    Value low = load(headerWords, place, quad, b.add(j, 4));
-    Value high = b.shiftRight(
-        load(headerWords, place, quad, b.add(b.div(j, 2), 12)), highShift);
-    auto [even, odd] = joinScalesAndMinimums(b, low, high);
-    std::array<Value, 4> ofEven = bytesToF32(even, false),
-                         ofOdd = bytesToF32(odd, false);
-    Value scale = b.vector({ofEven[0], ofOdd[0], ofEven[1], ofOdd[1]}),
-          minimum = b.vector({ofEven[2], ofOdd[2], ofEven[3], ofOdd[3]});
+    auto word = [&](Value number) {
+      return b.shiftRight(load(headerWords, place, quad, number), shift);
+    };
+    Value low = b.add(b.mul(pair, 2), 4);
+    auto [scales, minimums] = joinScalesAndMinimums(
+        b, {word(low), word(b.add(low, 1)), word(b.add(pair, 12))}, 0);
+    Value scale = b.vector(ValueRange(bytesToF32(scales, false))),
+          minimum = b.vector(ValueRange(bytesToF32(minimums, false)));
     Value halves = load(header, place, quad);
     SmallVector<Value> d, dmin;
     for (int64_t row = 0; row < 4; ++row) {
@@ -168,14 +177,11 @@ void GemmWeights::loadKScales(Value place, GemmGroup &data) {
   }
 }
 
-/// Packed codes are centred and four times too large (packedSixBits); shifted
-/// ones are 32 too large.
+/// Packed codes are centred; shifted ones are 32 too large.
 void GemmWeights::loadQ6Scales(Value place, GemmGroup &data) {
   for (int64_t quad = 0; quad < numQuads; ++quad) {
     std::array<Value, 4> rows = bytesToF32(load(sub, place, quad), true);
     Value d = unpackHalf4(b, load(super, place, quad));
-    if (form == CodeForm::Packed)
-      d = b.mul(d, b.constant(b.f32x4(), 0.25));
     Value scale = b.mul(d, b.vector(ValueRange(rows)));
     data.scales.push_back(scale);
     if (form == CodeForm::Shifted)

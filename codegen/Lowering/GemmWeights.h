@@ -52,6 +52,9 @@ public:
   Value firstUnit();
   /// Scales and offsets of the group at `place`.
   GemmGroup loadScales(Value place);
+  /// Sums over all groups, divided by the power of two that packed codes are
+  /// too large by: once, instead of in the scales of each group.
+  SmallVector<Value> withoutCodeFactor(ArrayRef<Value> sums);
   /// Its high bits; empty for formats without.
   SmallVector<Value> loadHigh(Value place);
   /// The 16 bytes of each quad at `place`, an index that firstUnit counts from.

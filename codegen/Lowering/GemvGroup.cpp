@@ -117,11 +117,13 @@ void GemvGroup::addHalfUnit(State &state, const Units &units,
     }
 }
 
+/// The sum of a vector<2xf16> as f32.
+Value GemvGroup::widen(Value halves) const {
+  return b.add(b.widen(b.extract(halves, 0)), b.widen(b.extract(halves, 1)));
+}
+
 /// From halfSums to sums, and the sums of inputs to f32.
 void GemvGroup::widenSums(State &state) const {
-  auto widen = [&](Value halves) {
-    return b.add(b.widen(b.extract(halves, 0)), b.widen(b.extract(halves, 1)));
-  };
   for (auto [number, sum] : llvm::enumerate(state.sums)) {
     SmallVector<Value> rows;
     for (int64_t weightRow = 0; weightRow < 4; ++weightRow)
@@ -183,6 +185,21 @@ void GemvGroup::finish(State &state, Sums &sums) const {
   }
 }
 
+/// Sums codes times inputs and, where it is needed, inputs.
+void GemvGroup::addCodes(State &state) const {
+  const WeightDecoder &any = decoders.front();
+  Type element = isHalf ? Type(b.f16x2()) : b.getF32Type();
+  if (any.hasMinimum() || any.bias(0) != 0)
+    state.inputSums.assign(
+        input.stage ? 1 : numHalves(),
+        SmallVector<Value>(input.numRows(), b.constant(element, 0.0)));
+  size_t numSums = decoders.size() * input.numRows();
+  if (isHalf)
+    state.halfSums.assign(4 * numSums, b.constant(element, 0.0));
+  state.sums.assign(numSums, b.constant(b.f32x4(), 0.0));
+  addUnits(state);
+}
+
 GemvGroup::Sums GemvGroup::add(ArrayRef<WeightDecoder::Place> places,
                                Value first,
                                llvm::function_ref<Sums()> sums) const {
@@ -202,23 +219,55 @@ GemvGroup::Sums GemvGroup::add(ArrayRef<WeightDecoder::Place> places,
     addUnits(state);
     return state.sums;
   }
-  const WeightDecoder &any = decoders.front();
-  Type element = isHalf ? Type(b.f16x2()) : b.getF32Type();
-  if (any.hasMinimum() || any.bias(0) != 0)
-    state.inputSums.assign(
-        input.stage ? 1 : numHalves(),
-        SmallVector<Value>(input.numRows(), b.constant(element, 0.0)));
-  size_t numSums = decoders.size() * input.numRows();
-  if (isHalf)
-    state.halfSums.assign(4 * numSums, b.constant(element, 0.0));
-  state.sums.assign(numSums, b.constant(b.f32x4(), 0.0));
-  addUnits(state);
+  addCodes(state);
   loadScales(); // as late as they are needed
   if (isHalf)
     widenSums(state);
   Sums all = sums();
   finish(state, all);
   return all;
+}
+
+/// A row at a time, so that few numbers are alive.
+GemvGroup::Sums GemvGroup::addPair(WeightDecoder::Place place, Value first,
+                                   int64_t elements,
+                                   llvm::function_ref<Sums()> sums) const {
+  WeightDecoder &decoder = decoders.front();
+  std::array<WeightDecoder::Place, 2> places = {place,
+                                                decoder.neighbour(place)};
+  SmallVector<State, 2> states;
+  for (int64_t group = 0; group < 2; ++group) {
+    State &state = states.emplace_back(State{
+        places[group], {}, b.add(first, group * elements), {}, {}, {}, {}});
+    state.data.push_back(decoder.loadHigh(places[group]));
+    addCodes(state);
+  }
+  std::array<Value, 2> ofInputs;
+  for (auto [state, ofInput] : llvm::zip_equal(states, ofInputs)) {
+    Value sum = state.inputSums.front().front();
+    ofInput = isHalf ? widen(sum) : sum;
+  }
+  auto scaled = [&](const std::array<Value, 2> &bytes, int64_t row,
+                    std::array<Value, 2> numbers) {
+    return b.fma(b.unsignedByteToF32(bytes[1], row), numbers[1],
+                 b.mul(b.unsignedByteToF32(bytes[0], row), numbers[0]));
+  };
+  WeightDecoder::ScalePair scales = decoder.loadScalePair(place);
+  Sums all = sums();
+  SmallVector<Value> rows;
+  for (int64_t row = 0; row < 4; ++row) {
+    std::array<Value, 2> ofCodes;
+    for (auto [state, ofCode] : llvm::zip_equal(states, ofCodes))
+      ofCode = isHalf ? widen(state.halfSums[row])
+                      : b.extract(state.sums.front(), row);
+    Value factors = b.unpackHalf2(b.extract(scales.halves, row));
+    Value sum =
+        b.fma(b.extract(factors, 0), scaled(scales.scales, row, ofCodes),
+              b.extract(all.front(), row));
+    rows.push_back(b.fma(b.neg(b.extract(factors, 1)),
+                         scaled(scales.minimums, row, ofInputs), sum));
+  }
+  return {b.vector(rows)};
 }
 
 } // namespace llmc::codegen

@@ -50,6 +50,12 @@ public:
   Sums add(ArrayRef<WeightDecoder::Place> places, Value first,
            llvm::function_ref<Sums()> sums) const;
 
+  /// The same of a group whose number is even and its neighbour, `elements`
+  /// further in the stage. Takes one linear, with scales in pairs
+  /// (pairsScales).
+  Sums addPair(WeightDecoder::Place place, Value first, int64_t elements,
+               llvm::function_ref<Sums()> sums) const;
+
   /// Largest absolute value of an input for which sums in half precision stay
   /// finite when it is multiplied by halfFactor, a power of two: largestCode *
   /// columns of a group * halfFactor is at most 8, and 8 * 8000 is in range.
@@ -90,7 +96,9 @@ private:
                    ArrayRef<Value> inputs) const;
   /// Likewise the eight columns of unit `unit`, in half precision.
   void addHalfUnit(State &state, const Units &units, int64_t unit) const;
+  Value widen(Value halves) const;
   void widenSums(State &state) const;
+  void addCodes(State &state) const;
   void addToInputSum(State &state, Value part, int64_t half, int64_t row) const;
   void finish(State &state, Sums &sums) const;
 

@@ -285,6 +285,10 @@ Value KernelBuilder::unsignedBytesToF32(Value i32) {
   return unsignedToF32(bytesOf(*this, i32));
 }
 
+Value KernelBuilder::unsignedByteToF32(Value i32, int64_t byte) {
+  return unsignedToF32(extract(bytesOf(*this, i32), byte));
+}
+
 Value KernelBuilder::signedBytesToF32(Value i32) {
   return signedToF32(bytesOf(*this, i32));
 }

@@ -97,6 +97,8 @@ public:
   /// i8_arithmetic.
   Value unsignedBytesToF32(Value i32);
   Value signedBytesToF32(Value i32);
+  /// One of them, 0 … 3.
+  Value unsignedByteToF32(Value i32, int64_t byte);
   /// The same by shifts and masks, one number a byte: without arithmetic on
   /// bytes.
   SmallVector<Value> shiftedBytesToF32(Value i32, bool isSigned);

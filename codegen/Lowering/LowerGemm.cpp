@@ -177,7 +177,7 @@ LogicalResult GemmKernel::emit() {
           lanes.push_back(sums[indexOf(quad, lane, row)]);
         results.push_back(b.vector(lanes));
       }
-    frame.addResults(results);
+    frame.addResults(weights->withoutCodeFactor(results));
   }
   return frame.storeAndFinish();
 }

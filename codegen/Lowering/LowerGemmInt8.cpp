@@ -295,7 +295,7 @@ LogicalResult GemmInt8Kernel::emit() {
     placeInput();
     weights.emplace(frame.unit, weight, frame.quadToRead(), frame.tileQuads,
                     CodeForm::Packed);
-    frame.addResults(resultsOf(addAll()));
+    frame.addResults(weights->withoutCodeFactor(resultsOf(addAll())));
   }
   frame.setRowScales(scalesOfRows());
   return frame.storeAndFinish();

@@ -139,6 +139,12 @@ SmallVector<Value> GemvKernel::runGroups(Pass pass, int64_t firstSum,
       next.append(decoder.advance(places.back(), b.add(group, stride), stride));
     }
     Sums sums(carried.drop_front(pass.size() * ofDecoder));
+    if (stage && groupsAtOnce == 2 && any.pairsScales()) {
+      keepPartials(inner.addPair(places.front(), element, inGroup,
+                                 [&] { return loadSums(pass, firstSum); }),
+                   firstSum);
+      return next;
+    }
     for (int64_t number = 0; number < groupsAtOnce; ++number) {
       sums = inner.add(places, b.add(element, number * inGroup), [&] {
         return sumsWait(any) ? loadSums(pass, firstSum) : sums;

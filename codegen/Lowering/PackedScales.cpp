@@ -34,28 +34,17 @@ Value unpackScales(KernelBuilder &b, Value element, int64_t bytesPerElement) {
   return b.vector(scales);
 }
 
-Value joinSixBits(KernelBuilder &b, Value nibbles, Value pairs) {
-  nibbles = b.bitAnd(nibbles, 0xffff);
-  nibbles = b.bitAnd(b.bitOr(nibbles, b.shiftLeft(nibbles, 8)), 0x00ff00ff);
-  nibbles = b.bitAnd(b.bitOr(nibbles, b.shiftLeft(nibbles, 4)), 0x0f0f0f0f);
-  pairs = b.bitAnd(pairs, 0xff);
-  pairs = b.bitAnd(b.bitOr(pairs, b.shiftLeft(pairs, 12)), 0x000f000f);
-  pairs = b.bitAnd(b.bitOr(pairs, b.shiftLeft(pairs, 6)), 0x03030303);
-  return b.bitOr(nibbles, b.shiftLeft(pairs, 4));
-}
-
-std::array<Value, 2> joinScalesAndMinimums(KernelBuilder &b, Value nibbles,
-                                           Value pairs) {
-  // Pairs of scales to bits 0 … 7, of minimums to 16 … 23; then a second time
-  // four bits higher, so that rows 2 and 3 come into the next byte.
-  pairs =
-      b.bitOr(b.bitAnd(pairs, 0xff), b.shiftLeft(b.bitAnd(pairs, 0xff00), 8));
-  pairs = b.bitOr(pairs, b.shiftLeft(pairs, 4));
-  auto join = [&](Value low, int64_t left) {
-    return b.bitOr(b.bitAnd(low, 0x0f0f0f0f),
-                   b.bitAnd(b.shiftLeft(pairs, left), 0x30303030));
+std::array<Value, 2> joinScalesAndMinimums(KernelBuilder &b,
+                                           const PackedKScales &words,
+                                           int64_t group) {
+  auto join = [&](Value low, int64_t highLeft) {
+    highLeft -= 4 * group;
+    Value high = highLeft < 0 ? b.shiftRight(words.high, -highLeft)
+                              : b.shiftLeft(words.high, highLeft);
+    return b.bitOr(b.bitAnd(b.shiftRight(low, 4 * group), 0x0f0f0f0f),
+                   b.bitAnd(high, 0x30303030));
   };
-  return {join(nibbles, 4), join(b.shiftRight(nibbles, 4), 2)};
+  return {join(words.scales, 4), join(words.minimums, 2)};
 }
 
 } // namespace llmc::codegen

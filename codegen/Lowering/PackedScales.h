@@ -23,17 +23,17 @@ Type packedScalesType(KernelBuilder &b, int64_t bytesPerElement);
 /// stand for 2^(e - 128), of which 0 and 1 give zero (no normal f32).
 Value unpackScales(KernelBuilder &b, Value element, int64_t bytesPerElement);
 
-/// Q4_K's and Q5_K's six-bit numbers of four rows, a byte each in an i32: row
-/// r's low bits are bits 4r … 4r + 3 of `nibbles`, its high bits 2r and 2r + 1
-/// of `pairs`. What else the two words hold is ignored.
-Value joinSixBits(KernelBuilder &b, Value nibbles, Value pairs);
+/// The three words of a header of Q4_K and Q5_K (docs/layouts.md) that hold the
+/// six-bit scales and minimums of two groups, for four rows.
+struct PackedKScales {
+  Value scales, minimums, high;
+};
 
-/// Q4_K's and Q5_K's six-bit scales and minimums of four rows at once, from the
-/// two words as they lie: scales in bits 0 … 15 of `nibbles` and 0 … 7 of
-/// `pairs`, minimums behind them. Bytes of the results, from the lowest: the
-/// scales of rows 0 and 2 and their minimums; likewise of rows 1 and 3.
-std::array<Value, 2> joinScalesAndMinimums(KernelBuilder &b, Value nibbles,
-                                           Value pairs);
+/// Scales and minimums of the first (0) or second (1) of the groups, a byte for
+/// each row. Words that are shifted right by four have the second as first.
+std::array<Value, 2> joinScalesAndMinimums(KernelBuilder &b,
+                                           const PackedKScales &words,
+                                           int64_t group);
 
 } // namespace llmc::codegen
 

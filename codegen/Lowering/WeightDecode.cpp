@@ -7,7 +7,6 @@
 #include "codegen/Lowering/WeightDecode.h"
 
 #include "codegen/Lowering/CodebookBytes.h"
-#include "codegen/Lowering/PackedScales.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -70,7 +69,7 @@ SmallVector<WeightDecoder::Part> WeightDecoder::parts() const {
   if (hasHeader() || layout().format == WeightFormat::Q6_K)
     parts.push_back(Part::Super);
   if (hasHeader())
-    parts.append({Part::Low, Part::Pair, Part::PairShift});
+    parts.append({Part::Low, Part::High, Part::PairShift});
   return parts;
 }
 
@@ -93,13 +92,18 @@ Value WeightDecoder::derive(const Place &place, Part part) const {
     return b.add(b.mul(group, unitsPerGroup() * kQuadsPerTile), inTile);
   case Part::Super:
     return b.add(b.mul(b.div(group, groupsPerSuper()), kQuadsPerTile), inTile);
-  case Part::Low:
-    return b.add(b.rem(group, 8), 4);
-  case Part::Pair:
-    return b.add(b.div(b.rem(group, 8), 2), 12);
   default:
-    return b.toI32(b.mul(b.rem(group, 2), 16));
+    return partOfHeader(group, part);
   }
+}
+
+/// Where in its header the bits of a group are.
+Value WeightDecoder::partOfHeader(Value group, Part part) const {
+  Value pair = b.div(b.rem(group, 8), 2);
+  if (part == Part::Low)
+    return b.add(b.mul(pair, 2), 4);
+  return part == Part::High ? b.add(pair, 12)
+                            : b.toI32(b.mul(b.rem(group, 2), 4));
 }
 
 /// The number of the element that holds a group's scales.
@@ -128,13 +132,9 @@ WeightDecoder::Place WeightDecoder::placeOf(Value group) {
                 b.mul(b.div(group, groupsPerSuper()), kQuadsPerTile)));
       break;
     case Part::Low:
-      place.push_back(b.add(b.rem(group, 8), 4));
-      break;
-    case Part::Pair:
-      place.push_back(b.add(b.div(b.rem(group, 8), 2), 12));
-      break;
+    case Part::High:
     case Part::PairShift:
-      place.push_back(b.toI32(b.mul(b.rem(group, 2), 16)));
+      place.push_back(partOfHeader(group, part));
       break;
     }
   return place;
@@ -169,10 +169,8 @@ WeightDecoder::Place WeightDecoder::neighbour(const Place &place) {
       next[number] = b.add(place[number], unitsPerGroup() * kQuadsPerTile);
     else if (part == Part::Element && groupsPerScale(layout().format) == 1)
       next[number] = b.add(place[number], kQuadsPerTile);
-    else if (part == Part::Low)
-      next[number] = b.add(place[number], 1);
     else if (part == Part::PairShift)
-      next[number] = b.i32(16);
+      next[number] = b.i32(4);
   }
   return next;
 }
@@ -193,29 +191,45 @@ Value WeightDecoder::bytesToF32(Value word, bool isSigned) {
       b.bitAnd(b.shiftRight(words, b.i32x4({0, 8, 16, 24})), 255));
 }
 
+PackedKScales WeightDecoder::loadKWords(const Place &place) {
+  Value words = b.mul(part(place, Part::Super), 16),
+        low = b.add(words, part(place, Part::Low));
+  return {b.load(headerWords, low), b.load(headerWords, b.add(low, 1)),
+          b.load(headerWords, b.add(words, part(place, Part::High)))};
+}
+
+Value WeightDecoder::loadHalves(const Place &place) {
+  return b.load(plane(PlaneKind::Header).memref,
+                b.mul(part(place, Part::Super), 4));
+}
+
 /// Q4_K and Q5_K: the six-bit scale and minimum of each row.
 void WeightDecoder::loadKScales(const Place &place, Group &data) {
-  Value super = part(place, Part::Super), words = b.mul(super, 16);
-  Value low = b.load(headerWords, b.add(words, part(place, Part::Low)));
-  Value high =
-      b.shiftRight(b.load(headerWords, b.add(words, part(place, Part::Pair))),
-                   part(place, Part::PairShift));
-  Value halves = b.load(plane(PlaneKind::Header).memref, b.mul(super, 4));
-  // Two rows at a time, so that few numbers are alive.
-  SmallVector<Value> scales(4), minimums(4);
-  for (auto [first, bytes] :
-       llvm::enumerate(joinScalesAndMinimums(b, low, high))) {
-    Value numbers = bytesToF32(bytes, false);
-    for (int64_t i = 0; i < 2; ++i) {
-      int64_t row = static_cast<int64_t>(first) + 2 * i;
-      Value pair = b.unpackHalf2(b.extract(halves, row));
-      scales[row] = b.mul(b.extract(pair, 0), b.extract(numbers, i));
-      minimums[row] =
-          b.neg(b.mul(b.extract(pair, 1), b.extract(numbers, 2 + i)));
-    }
+  PackedKScales words = loadKWords(place);
+  for (Value *word : {&words.scales, &words.minimums, &words.high})
+    *word = b.shiftRight(*word, part(place, Part::PairShift));
+  Value halves = loadHalves(place);
+  auto [scales, minimums] = joinScalesAndMinimums(b, words, 0);
+  SmallVector<Value> d, dmin;
+  for (int64_t row = 0; row < 4; ++row) {
+    Value pair = b.unpackHalf2(b.extract(halves, row));
+    d.push_back(b.extract(pair, 0));
+    dmin.push_back(b.neg(b.extract(pair, 1)));
   }
-  data.scale = b.vector(scales);
-  data.minimum = b.vector(minimums);
+  data.scale = b.mul(b.vector(d), bytesToF32(scales, false));
+  data.minimum = b.mul(b.vector(dmin), bytesToF32(minimums, false));
+}
+
+WeightDecoder::ScalePair WeightDecoder::loadScalePair(const Place &place) {
+  PackedKScales words = loadKWords(place);
+  ScalePair pair;
+  for (int64_t group = 0; group < 2; ++group) {
+    auto [scales, minimums] = joinScalesAndMinimums(b, words, group);
+    pair.scales[group] = scales;
+    pair.minimums[group] = minimums;
+  }
+  pair.halves = loadHalves(place);
+  return pair;
 }
 
 void WeightDecoder::loadQ6Scales(const Place &place, Group &data) {

@@ -6,6 +6,7 @@
 #ifndef LLMC_CODEGEN_LOWERING_WEIGHTDECODE_H
 #define LLMC_CODEGEN_LOWERING_WEIGHTDECODE_H
 
+#include "codegen/Lowering/PackedScales.h"
 #include "codegen/Lowering/RegionLowering.h"
 
 #include <array>
@@ -79,6 +80,19 @@ public:
   Group loadHigh(const Place &place);
   /// Loads and unpacks its scales.
   void loadScales(const Place &place, Group &data);
+
+  /// Whether scales of two neighbours can be had together (loadScalePair).
+  bool pairsScales() const {
+    return hasHeader() && decode == CodeDecode::Bytes;
+  }
+  /// Scales and minimums of two groups, bytes of the quad's rows, and what they
+  /// are multiplied by: of each row d and dmin, two f16 in a word.
+  struct ScalePair {
+    std::array<Value, 2> scales, minimums;
+    Value halves;
+  };
+  /// Of the group at `place`, whose number is even, and its neighbour.
+  ScalePair loadScalePair(const Place &place);
   /// The 16 bytes of codes of unit `unitInGroup` (an index), and its high bits,
   /// null where the format has none: at the bottom of each byte when they are
   /// shifted right by `highShift`.
@@ -129,8 +143,9 @@ private:
   };
   /// What a Place may hold, in this order: the unit; the element of planes with
   /// one for each group; that of the header or super plane; of header words,
-  /// the two that hold the group's bits, and how far to shift the latter.
-  enum class Part { Unit, Element, Super, Low, Pair, PairShift };
+  /// the first and the last that hold the group's bits, and how far to shift
+  /// them.
+  enum class Part { Unit, Element, Super, Low, High, PairShift };
 
   const WeightLayout &layout() const { return weight.layout; }
   bool hasHeader() const {
@@ -150,10 +165,14 @@ private:
   Value part(const Place &place, Part part) const;
   /// A part that the place does not hold, from one that it does.
   Value derive(const Place &place, Part part) const;
+  Value partOfHeader(Value group, Part part) const;
   const BoundPlane &plane(PlaneKind kind) const {
     return planes[static_cast<unsigned>(kind)];
   }
   Value bytesToF32(Value word, bool isSigned);
+  /// The words of a header that hold the group's bits.
+  PackedKScales loadKWords(const Place &place);
+  Value loadHalves(const Place &place);
   void loadKScales(const Place &place, Group &data);
   void loadQ6Scales(const Place &place, Group &data);
   void loadPlainScales(const Place &place, Group &data);

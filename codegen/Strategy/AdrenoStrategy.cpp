@@ -18,6 +18,7 @@ FamilyStrategy getAdrenoStrategy(target::DeviceAttr device) {
   // memory, which leave the compiler no reason to save registers.
   strategy.gemv.highBitsInTurn = true;
   strategy.gemv.maxRows = 4;
+  strategy.gemv.maxHighRows = 2; // four take 42 registers
   strategy.gemv.maxVectors = 4;
   // As far as 16 registers of four cost no occupancy, and beyond.
   strategy.gemv.loadsEarly = true;
@@ -32,6 +33,9 @@ FamilyStrategy getAdrenoStrategy(target::DeviceAttr device) {
   // The rows' scales and the results of both linears meet at the end: 192
   // registers for 32 sums, which leave 4 waves.
   strategy.gemm.maxInt8PairSums = 16;
+  // Eight sums take half as many instructions again as 32: no faster on twice
+  // as many compute units than 16.
+  strategy.gemm.leastEfficiencyPercent = 80;
   strategy.sdpa.loadsEarly = true;
   // 16 instructions instead of 60 (turnip, Mesa 26.2.6).
   if (device.hasFeature("subgroup_arithmetic"))

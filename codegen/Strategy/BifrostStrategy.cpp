@@ -21,6 +21,8 @@ FamilyStrategy getBifrostStrategy(target::DeviceAttr device) {
   // full occupancy.
   gemv.linearsInTurn = true;
   gemv.maxRows = 1;
+  // A K-quant's scales are unpacked for two groups at once.
+  gemv.maxHeaderStep = 64;
   // Nor do the scales that two groups share.
   gemv.maxHighStep = 16;
   strategy.gemm.decode = "bytes";

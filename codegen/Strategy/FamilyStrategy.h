@@ -32,10 +32,15 @@ struct GemvStrategy {
   /// The most rows of the input that a tile takes, and that a linear may have:
   /// one of more is taken as a GEMM.
   int64_t maxRows = 8, maxShapeRows = 8;
+  /// The most rows of a tile where weights have high bits and a minimum (Q5_K).
+  int64_t maxHighRows = 8;
   /// The most k in the body of the loop, for one row of the input.
   int64_t maxStep = 32;
   /// Likewise where codes have high bits in another plane.
   int64_t maxHighStep = 32;
+  /// Likewise of Q4_K, whose header holds the scales of two groups together; if
+  /// more than maxStep.
+  int64_t maxHeaderStep = 0;
   /// The most invocations of a workgroup.
   int64_t maxLanes = 64;
   /// Whether two linears of one input are computed one after the other, with
@@ -46,7 +51,8 @@ struct GemvStrategy {
   /// side.
   int64_t maxVectors = 16;
   /// Tiles of one linear side by side for one row with a norm, if there are
-  /// workgroups for all compute units: they share the products of the input and
+  /// workgroups for half of the compute units (as fast as twice as many with
+  /// half of the work): they share the products of the input and
   /// the norm's gain. Not where codes have high bits in another plane.
   int64_t normTiles = 1;
   /// Whether the driver's compiler moves loads ahead and decodes a unit of
@@ -68,6 +74,9 @@ struct GemmStrategy {
   /// Registers that a tile leaves of the most there are: where the estimate is
   /// close to the cap, kernels spill.
   int64_t spareRegisters = 0;
+  /// Of the multiply-adds per instruction of the best tile, per cent that a
+  /// smaller one must reach which gives more compute units a workgroup.
+  int64_t leastEfficiencyPercent = 0;
   /// Whether the compiler uses registers up to the next step of occupancy
   /// rather than as few as it can.
   bool fillsOccupancyStep = false;

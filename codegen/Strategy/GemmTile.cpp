@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <vector>
 
 namespace llmc::codegen {
 
@@ -52,6 +53,27 @@ int64_t gemmEfficiency(const LinearShape &shape, const LinearTile &tile) {
       (scaleGroupColumns(shape.format) != 0 ? kInstructionsPerDecode : 1) * 32 *
       quads;
   return 1000 * multiplyAdds / (multiplyAdds + loads + decodes);
+}
+
+LinearTile bestGemm(const LinearShape &shape,
+                    const std::vector<LinearTile> &tiles,
+                    const DeviceLimits &device, const GemmStrategy &strategy) {
+  int64_t most = 0;
+  for (const LinearTile &tile : tiles)
+    most = std::max(most, gemmEfficiency(shape, tile));
+  auto rankOf = [&](const LinearTile &tile) {
+    int64_t groups = ceilDiv(shape.N, tile.workgroup[0] * tile.columns) *
+                     ceilDiv(shape.rows, tile.workgroup[1] * tile.rows),
+            efficiency = gemmEfficiency(shape, tile);
+    bool isEfficient =
+        100 * efficiency >= strategy.leastEfficiencyPercent * most;
+    return Rank{isEfficient && groups >= device.computeUnits, efficiency};
+  };
+  // The first of equal ones.
+  return *std::max_element(tiles.begin(), tiles.end(),
+                           [&](const LinearTile &a, const LinearTile &b) {
+                             return rankOf(a) < rankOf(b);
+                           });
 }
 
 /// The registers that a compiler takes which needs `registers`, uses four at a
@@ -124,8 +146,7 @@ std::optional<LinearTile> selectGemm(const LinearShape &shape,
   int64_t maxSums = strategy.maxSums;
   if (shape.isInt8 && shape.numLinears > 1)
     maxSums = std::min(maxSums, strategy.maxInt8PairSums);
-  std::optional<LinearTile> best;
-  Rank bestRank{false, 0};
+  std::vector<LinearTile> tiles;
   // Quantized activations come in tiles of four rows.
   for (int64_t rows = shape.isInt8 ? 4 : 1; rows <= 8; rows *= 2)
     for (int64_t quads : {1, 2}) {
@@ -136,17 +157,10 @@ std::optional<LinearTile> selectGemm(const LinearShape &shape,
           tile.accumulators <= maxSums &&
           tile.registers + strategy.spareRegisters <= device.registersMax &&
           gemmWorkgroupBytes(shape, tile) <= device.workgroupMemoryBytes;
-      if (best && !fits)
-        continue;
-      int64_t groups = ceilDiv(shape.N, lanesX * tile.columns) *
-                       ceilDiv(shape.rows, lanesY * rows);
-      Rank rank{groups >= device.computeUnits, gemmEfficiency(shape, tile)};
-      if (!best || bestRank < rank) {
-        best = tile;
-        bestRank = rank;
-      }
+      if (tiles.empty() || fits)
+        tiles.push_back(tile);
     }
-  return best;
+  return bestGemm(shape, tiles, device, strategy);
 }
 
 } // namespace llmc::codegen

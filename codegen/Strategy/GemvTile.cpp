@@ -85,7 +85,8 @@ int64_t gemvWorkgroupBytes(const LinearShape &shape, const LinearTile &tile,
 /// One linear and one row, with the input staged: codes are converted as they
 /// are used, scales are loaded when the group's sums are complete, and
 /// K-quants' sums wait in workgroup memory.
-static int64_t stagedRegisters(const LinearShape &shape) {
+static int64_t stagedRegisters(const LinearShape &shape,
+                               const LinearTile &tile) {
   constexpr int64_t kInputs = 4, kCodes = 4, kConverted = 2;
   int64_t high = highWords(shape.format);
   bool isNibble = columnsPerUnit(shape.format) == 8,
@@ -99,6 +100,9 @@ static int64_t stagedRegisters(const LinearShape &shape) {
     live += 1; // the sum of the inputs
   if (hasOffsets(shape.format))
     live += 4; // constants that unpack their header, words of it
+  if (shape.format == WeightFormat::Q4_K &&
+      tile.kStep == 2 * scaleGroupColumns(shape.format))
+    live += 4; // sums of the first of two groups, scaled together
   return live;
 }
 
@@ -108,7 +112,7 @@ int64_t gemvRegisters(const LinearShape &shape, const LinearTile &tile,
   if (strategy.loadsEarly)
     return earlyLoadRegisters(shape, tile, device);
   if (gemvStagedColumns(shape, tile, device, strategy) != 0)
-    return stagedRegisters(shape);
+    return stagedRegisters(shape, tile);
   int64_t linears = tile.columns / 4;
   int64_t sums = tile.accumulators;
   if (tile.rows <= kMaxGroupSumRows && scaleGroupColumns(shape.format) != 0)
@@ -128,7 +132,7 @@ static int64_t selectTiles(const LinearShape &shape, const DeviceLimits &device,
   int64_t columns = 4 * kQuadsPerTile * strategy.normTiles;
   bool isShared = shape.rows == 1 && shape.hasNorm && shape.numLinears == 1 &&
                   highWords(shape.format) == 0;
-  return isShared && shape.N / columns >= device.computeUnits
+  return isShared && 2 * (shape.N / columns) >= device.computeUnits
              ? strategy.normTiles
              : 1;
 }
@@ -153,18 +157,24 @@ std::optional<LinearTile> selectGemv(const LinearShape &shape,
     return std::nullopt;
   bool inTurn = strategy.linearsInTurn ||
                 (strategy.highBitsInTurn && highWords(shape.format) != 0);
+  int64_t mostRows = strategy.maxRows;
+  if (highWords(shape.format) != 0 && hasStoredOffsets(shape.format))
+    mostRows = std::min(mostRows, strategy.maxHighRows);
   std::optional<LinearTile> best;
   for (int64_t rows : {1, 2, 4, 8}) {
-    if (rows > 1 && (rows / 2 >= shape.rows || rows > strategy.maxRows))
+    if (rows > 1 && (rows / 2 >= shape.rows || rows > mostRows))
       break;
     bool sideBySide = !inTurn && rows * shape.numLinears <= strategy.maxVectors;
     int64_t vectors = (sideBySide ? shape.numLinears : 1) *
                       selectTiles(shape, device, strategy);
     // As many k for few rows that loads are in flight; less for many, so that
     // the body stays short.
-    int64_t step = highWords(shape.format) != 0 ? strategy.maxHighStep
-                                                : strategy.maxStep,
-            limit = std::min({step, 2 * step / rows, device.maxUnroll});
+    int64_t step = strategy.maxStep;
+    if (highWords(shape.format) != 0)
+      step = strategy.maxHighStep;
+    else if (shape.format == WeightFormat::Q4_K)
+      step = std::max(step, strategy.maxHeaderStep);
+    int64_t limit = std::min({step, 2 * step / rows, device.maxUnroll});
     LinearTile tile{
         true, {1, 1, 1}, rows, 4 * vectors, selectShare(shape, limit), 0, 0};
     int64_t shares = ceilDiv(shape.K, tile.kStep);

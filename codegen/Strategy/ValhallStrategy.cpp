@@ -26,6 +26,8 @@ FamilyStrategy getValhallStrategy(target::DeviceAttr device) {
   // full occupancy.
   gemv.linearsInTurn = true;
   gemv.maxRows = 1;
+  // A K-quant's scales are unpacked for two groups at once.
+  gemv.maxStep = 64;
   // Nor do the scales that two groups share.
   gemv.maxHighStep = 16;
   strategy.gemm.decode = "bytes";

@@ -164,13 +164,13 @@ void packKHeader(const RowCursor &cursor, int64_t column,
   std::memcpy(header + 4 * row, block, 4); // d, dmin
   uint8_t scales[8], minimums[8];
   graph::unpackKScales(block + 4, scales, minimums);
+  // Byte `row` of the words of two groups; the second's nibbles are the upper.
   for (unsigned j = 0; j < 8; ++j) {
-    uint32_t low = (scales[j] & 15u) << (4 * row) | (minimums[j] & 15u)
-                                                        << (16 + 4 * row);
-    orU32(header + 4 * (4 + j), low);
-    uint32_t high = static_cast<uint32_t>(scales[j]) >> 4 << (2 * row) |
-                    static_cast<uint32_t>(minimums[j]) >> 4 << (8 + 2 * row);
-    orU32(header + 4 * (12 + j / 2), high << (16 * (j % 2)));
+    uint32_t scale = scales[j], minimum = minimums[j];
+    unsigned pair = j / 2, shift = 8 * row + 4 * (j % 2);
+    orU32(header + 4 * (4 + 2 * pair), (scale & 15) << shift);
+    orU32(header + 4 * (5 + 2 * pair), (minimum & 15) << shift);
+    orU32(header + 4 * (12 + pair), (scale >> 4 | minimum >> 4 << 2) << shift);
   }
 }
 

@@ -227,11 +227,10 @@ TestWeight makeRandomK45(const std::string &encoding, int rows, int columns,
       header.put(row, first, r, 16, dmin.bits);
       for (int j = 0; j < 8; ++j) {
         int scale = random.below(64), minimum = random.below(64);
-        header.put(row, first, 4 + j, 4 * r, scale & 15);
-        header.put(row, first, 4 + j, 16 + 4 * r, minimum & 15);
-        int pairShift = j % 2 * 16;
-        header.put(row, first, 12 + j / 2, pairShift + 2 * r, scale >> 4);
-        header.put(row, first, 12 + j / 2, pairShift + 8 + 2 * r, minimum >> 4);
+        int pair = j / 2, bit = 8 * r + 4 * (j % 2);
+        header.put(row, first, 4 + 2 * pair, bit, scale & 15);
+        header.put(row, first, 5 + 2 * pair, bit, minimum & 15);
+        header.put(row, first, 12 + pair, bit, scale >> 4 | minimum >> 4 << 2);
         for (int i = 0; i < 32; ++i) {
           int k = first + 32 * j + i, code = random.below(hasFifth ? 32 : 16);
           putNibble(codes, row, k, code & 15);

@@ -282,10 +282,12 @@ private:
     uint32_t halves = loadWord(header + 4 * r);
     float d = halfToFloat(static_cast<uint16_t>(halves));
     float dmin = halfToFloat(static_cast<uint16_t>(halves >> 16));
-    uint32_t low = loadWord(header + 4 * (4 + j));
-    uint32_t high = loadWord(header + 4 * (12 + j / 2)) >> (16 * (j % 2));
-    uint32_t sc = (low >> (4 * r) & 15) | (high >> (2 * r) & 3) << 4;
-    uint32_t m = (low >> (16 + 4 * r) & 15) | (high >> (8 + 2 * r) & 3) << 4;
+    int64_t pair = j / 2, bit = 8 * r + 4 * (j % 2);
+    uint32_t scales = loadWord(header + 4 * (4 + 2 * pair)) >> bit;
+    uint32_t minimums = loadWord(header + 4 * (5 + 2 * pair)) >> bit;
+    uint32_t high = loadWord(header + 4 * (12 + pair)) >> bit;
+    uint32_t sc = (scales & 15) | (high & 3) << 4;
+    uint32_t m = (minimums & 15) | (high >> 2 & 3) << 4;
     return d * static_cast<float>(sc) * static_cast<float>(q) -
            dmin * static_cast<float>(m);
   }
