@@ -286,11 +286,9 @@ void Tuner::addEntry(const LinearOccurrence &linear,
   if (isDriverAsked && candidates[best].figures->isRefused)
     return;
   result.numChanged += best != 0 ? 1 : 0;
-  if (best == 0 && options.onlyChanges)
-    return;
-
+  bool isKept = best == 0 && options.onlyChanges;
   const Candidate &chosen = candidates[best];
-  tuning::Entry &entry = *result.tuning.add_entries();
+  tuning::Entry &entry = *(isKept ? result.kept : result.tuning).add_entries();
   entry = linear.entry;
   entry.set_target(target.name());
   tuning::Config &config = *entry.mutable_config();
@@ -360,7 +358,42 @@ StatusOr<TuneResult> tuneModels(const TuneOptions &options) {
   return Tuner(options).run();
 }
 
-std::string printTuning(const tuning::Tuning &tuning) {
+/// All of an entry but the sizes of its linear.
+static std::string describeEntry(const tuning::Entry &entry) {
+  const tuning::Config &config = entry.config();
+  std::string text = llvm::formatv(
+      "{0} x{1}{2} rows {3} {4}: {5} {6:$[x]} {7:$[x]}", entry.format(),
+      entry.linears(), entry.norm() ? " norm" : "", entry.rows(),
+      entry.activations(), config.kind(),
+      llvm::make_range(config.workgroup().begin(), config.workgroup().end()),
+      llvm::make_range(config.tile().begin(), config.tile().end()));
+  if (!entry.has_measured())
+    return text;
+  const tuning::Measured &measured = entry.measured();
+  return text + llvm::formatv(", {0} registers, {1} % occupancy, {2:f2} "
+                              "instructions per multiply-add, best of {3}",
+                              measured.registers(),
+                              measured.occupancy_percent(),
+                              measured.instructions_per_multiply_add(),
+                              measured.candidates())
+                    .str();
+}
+
+static std::string printKept(const tuning::Tuning &kept) {
+  std::map<std::string, std::string> sizes;
+  for (const tuning::Entry &entry : kept.entries())
+    sizes[describeEntry(entry)] +=
+        llvm::formatv(" {0}x{1}", entry.n(), entry.k()).str();
+  std::string text =
+      sizes.empty() ? ""
+                    : "\n# For these linears Strategy's choice is the best:\n";
+  for (const auto &[description, linears] : sizes)
+    text += "# " + description + ":" + linears + "\n";
+  return text;
+}
+
+std::string printTuning(const tuning::Tuning &tuning,
+                        const tuning::Tuning &kept) {
   google::protobuf::TextFormat::Printer printer;
   printer.SetSingleLineMode(true);
   printer.SetUseShortRepeatedPrimitives(true);
@@ -376,7 +409,7 @@ std::string printTuning(const tuning::Tuning &tuning) {
     printer.PrintToString(entry, &line);
     text += "entries { " + line + "}\n";
   }
-  return text;
+  return text + printKept(kept);
 }
 
 } // namespace llmc::tuner

@@ -28,7 +28,7 @@ struct TuneOptions {
   /// Time for the driver compilers; linears whose own tile is not measured by
   /// then get no entry.
   int64_t seconds = 600;
-  /// Leaves out linears for which Strategy's choice is the best.
+  /// Linears for which Strategy's choice is the best get no entry.
   bool onlyChanges = false;
   /// What is being done, and how much of it (0 to 1). May be empty; called from
   /// one thread at a time.
@@ -37,6 +37,8 @@ struct TuneOptions {
 
 struct TuneResult {
   tuning::Tuning tuning;
+  /// What would have been entries without onlyChanges.
+  tuning::Tuning kept;
   int64_t numLinears = 0;  // distinct, over all models
   int64_t numMeasured = 0; // kernels that a driver compiler made
   int64_t numSpilling = 0; // of them
@@ -52,8 +54,10 @@ struct TuneResult {
 /// for one that the target cannot run.
 StatusOr<TuneResult> tuneModels(const TuneOptions &options);
 
-/// The tuning as text, an entry a line.
-std::string printTuning(const tuning::Tuning &tuning);
+/// The tuning as text, an entry a line. What was kept follows in comments, a
+/// line for all linears of which everything but N and K is the same.
+std::string printTuning(const tuning::Tuning &tuning,
+                        const tuning::Tuning &kept = {});
 
 } // namespace llmc::tuner
 

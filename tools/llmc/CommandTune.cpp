@@ -51,7 +51,8 @@ int runTune(const Arguments &arguments) {
   options.integer("seconds", "N", tune.seconds, 1, 1000000,
                   "time for the driver compiler (default: 600)");
   options.flag("only-changes", tune.onlyChanges,
-               "leave out linears for which the compiler's own choice is best");
+               "linears for which the compiler's own choice is best get no "
+               "entry, but a comment");
   if (auto outcome = options.parse(arguments);
       outcome != Options::Outcome::Ready)
     return outcome == Options::Outcome::Done ? kExitOk : kExitUsage;
@@ -76,7 +77,7 @@ int runTune(const Arguments &arguments) {
   result->tuning.set_producer("llmc " LLMC_VERSION " tune --target=" +
                               tune.target);
   std::ofstream file(output);
-  file << tuner::printTuning(result->tuning);
+  file << tuner::printTuning(result->tuning, result->kept);
   file.close();
   if (!file) {
     std::fprintf(stderr, "llmc: cannot write '%s'\n", output.c_str());

@@ -110,6 +110,15 @@ TEST_F(TunerTest, OnlyChangesMayBeWritten) {
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(result->numLinears, 5);
   EXPECT_EQ(result->tuning.entries_size(), 0);
+  EXPECT_EQ(result->kept.entries_size(), 5);
+  std::string text = printTuning(result->tuning, result->kept);
+  EXPECT_NE(text.find(", 30 registers, 100 % occupancy, 1.50 instructions per "
+                      "multiply-add, best of 1:"),
+            std::string::npos)
+      << text;
+  auto again = codegen::parseTuning(text, "t.textproto");
+  ASSERT_TRUE(static_cast<bool>(again)) << llvm::toString(again.takeError());
+  EXPECT_EQ(again->entries_size(), 0);
 }
 
 TEST_F(TunerTest, WhatTheDriverRefusesGetsNoEntry) {
