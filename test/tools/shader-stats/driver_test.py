@@ -108,6 +108,10 @@ class Codes(unittest.TestCase):
     def test_other_buffers(self):
         self.assertEqual(self.find((1, 256)), {})
 
+    def test_bits_of_codes(self):
+        bits = {"F16": 16, "Q8_0": 8, "Q2_K": 8, "Q4_0": 4, "Q6_K": 4, "IQ4_XS": 4, "MXFP4": 4, "I4_G32_ASYM": 4, "I8_CHANNEL": 8}
+        self.assertEqual({encoding: model_file.code_bits(encoding) for encoding in bits}, bits)
+
     def test_roles(self):
         self.assertEqual([model_file.role_of(rows) for rows in (1, 8, 32)], ["decode", "batch", "prefill"])
 

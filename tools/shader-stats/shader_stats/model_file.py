@@ -11,7 +11,8 @@ import tempfile
 from . import hot_loop
 
 # Bits of a code in the first plane of a weight; docs/layouts.md has the planes. Other encodings are repacked to 8 bits.
-CODE_BITS = {"F32": 32, "F16": 16, "BF16": 16, "Q8_0": 8, "Q4_0": 4, "Q4_K": 4, "Q5_K": 4, "Q6_K": 4}
+PLAIN_BITS = {"F32": 32, "F16": 16, "BF16": 16}
+NIBBLES = re.compile("Q4_0|Q4_1|Q[456]_K|IQ4_(NL|XS)|MXFP4|I4_.*")
 REPACKED_BITS = 8
 LINEAR = ("gemv", "gemm")
 
@@ -32,6 +33,10 @@ class Kernel:
     weights: object        # hot_loop.Weights of a linear, else None
 
 
+def code_bits(encoding):
+    return PLAIN_BITS.get(encoding, 4 if NIBBLES.fullmatch(encoding) else REPACKED_BITS)
+
+
 def file_name(name):
     """As llmc names the files that it writes for kernels and targets."""
     name = re.sub(r"[^A-Za-z0-9_.-]", "_", name)
@@ -46,7 +51,7 @@ def find_codes(manifest, variant, bindings):
             section = manifest["sections"][placement["section"]]
             if section["layout"] == "vector" or placement["buffer"] != piece["buffer"]:
                 continue
-            bits = CODE_BITS.get(section["encoding"], REPACKED_BITS)
+            bits = code_bits(section["encoding"])
             # A weight that is larger than a binding may be is bound in parts.
             if 0 <= piece["offset"] - placement["offset"] < section["elements"] * bits // 8:
                 found[index] = (section["encoding"], bits)
