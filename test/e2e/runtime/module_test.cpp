@@ -119,7 +119,7 @@ TEST(Module, usesTheFilesPagesAsItsWeights) {
   LLMC_NEED_DEVICE();
   EXPECT_EQ(logitsOf(true), expectedLogits({}, 6));
   EXPECT_EQ(logitsOf(false), expectedLogits({}, 6));
-  const vulkan::DeviceFacts &device = sharedEngine()->devices().front();
+  const vulkan::DeviceFacts device = sharedEngine()->devices().front();
   if (device.type != vulkan::DeviceType::Cpu || !device.importAlignment)
     GTEST_SKIP() << device.name << " is no CPU that takes the host's memory";
   EXPECT_TRUE((*load(makeCountingModel()))->weights().areImported());
