@@ -27,6 +27,9 @@ FamilyStrategy getBifrostStrategy(target::DeviceAttr device) {
   gemv.maxHighStep = 16;
   strategy.gemm.decode = "bytes";
   strategy.gemm.maxSums = 16;
+  // A whole group of scales, without an inner loop: in the same registers, a
+  // twentieth of the instructions less.
+  strategy.gemm.floatStep = 32;
   strategy.gemm.spareRegisters = 2;
   strategy.sdpa.tradesOccupancy = true;
   return strategy;

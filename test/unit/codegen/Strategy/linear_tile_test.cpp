@@ -388,7 +388,12 @@ TEST(GemmRegisters, maliG76) {
                    {Format::Q5_K, false, 1, 2, 8, 53},
                    {Format::Q5_K, false, 2, 2, 8, 54},
                    {Format::Q6_K, false, 1, 4, 8, 62},
-                   {Format::Q6_K, false, 2, 4, 8, 63}},
+                   {Format::Q6_K, false, 2, 4, 8, 63},
+                   {Format::Q4_0, false, 1, 4, 32, 58},
+                   {Format::Q8_0, false, 1, 4, 32, 59},
+                   {Format::F16, false, 1, 4, 16, 56},
+                   {Format::Q4_K, false, 1, 4, 32, 59},
+                   {Format::Q6_K, false, 1, 4, 16, 59}},
                   device(32, 64), strategy);
 }
 
