@@ -350,6 +350,13 @@ Value KernelBuilder::widen(Value f16) {
   return arith::ExtFOp::create(*this, getF32Type(), f16);
 }
 
+Value KernelBuilder::narrow(Value f32) {
+  Type type = getF16Type();
+  if (auto vector = dyn_cast<VectorType>(f32.getType()))
+    type = vector.clone(type);
+  return arith::TruncFOp::create(*this, type, f32);
+}
+
 //===----------------------------------------------------------------------===//
 // Vectors
 //===----------------------------------------------------------------------===//

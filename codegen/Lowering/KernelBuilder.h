@@ -119,6 +119,8 @@ public:
   Value signedBytesToF16(Value i32);
   /// An f16 as f32.
   Value widen(Value f16);
+  /// f32 rounded to f16, scalars and vectors.
+  Value narrow(Value f32);
 
   // Vectors.
   Value extract(Value vector, int64_t lane);

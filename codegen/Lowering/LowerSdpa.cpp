@@ -26,8 +26,6 @@ namespace llmc::codegen {
 
 namespace {
 
-/// tanh is 1 in f32 from there on; some devices overflow for larger arguments.
-constexpr double kTanhBound = 10.0;
 /// Lanes whose maxima are gone through one by one; those of more lanes take two
 /// steps.
 constexpr int64_t kMaxDirectLanes = 16;
@@ -38,12 +36,6 @@ int64_t divisorAtMost(int64_t value, int64_t limit) {
     --limit;
   return limit;
 }
-
-/// Where attention's rows go: one of the two or both.
-struct SdpaResult {
-  std::optional<View> floats;
-  std::optional<QuantizedResult> codes;
-};
 
 /// The running softmax of one invocation. `maxima` and `sums` hold a number for
 /// each of its queries: a scalar for one, else a vector.
@@ -187,12 +179,8 @@ Value SdpaKernel::finishScore(Value product, Value key,
                               const SdpaQuery &query) {
   Value score = b.mul(product, b.f32(sdpa.getScale().convertToFloat()));
   double cap = sdpa.getSoftCap().convertToFloat();
-  if (cap != 0) {
-    Value bounded =
-        b.max(b.min(b.mul(score, b.f32(1 / cap)), b.f32(kTanhBound)),
-              b.f32(-kTanhBound));
-    score = b.mul(b.tanh(bounded), b.f32(cap));
-  }
+  if (cap != 0)
+    score = softCap(b, score, cap);
   if (views.bias) {
     Value memref =
         unit.bind(views.bias->slice, b.getF32Type(), program::Access::Read);
@@ -515,32 +503,6 @@ void SdpaKernel::emit(const SdpaResult &result, Value partials) {
               {blocks, shape.kvHeads, shape.splits});
 }
 
-/// The op that the region's results are, as floats and quantized, through
-/// reshapes. Fills in `result`.
-graph::SdpaOp findRoot(RegionContext &context, SdpaResult &result) {
-  Operation *yield = context.getRegion().getBody().front().getTerminator();
-  graph::SdpaOp root;
-  for (OpOperand &operand : yield->getOpOperands()) {
-    Value value = operand.get();
-    auto quantize = value.getDefiningOp<graph::QuantizeActivationsOp>();
-    if (quantize)
-      value = quantize.getInput();
-    else if (auto convert = value.getDefiningOp<graph::ConvertOp>())
-      value = convert.getInput();
-    while (auto reshape = value.getDefiningOp<graph::ReshapeOp>())
-      value = reshape.getInput();
-    auto sdpa = value.getDefiningOp<graph::SdpaOp>();
-    bool isSecond = (root && sdpa != root) || (!quantize && result.floats);
-    if (!sdpa || isSecond)
-      return {};
-    root = sdpa;
-    if (!quantize)
-      result.floats = context.resultView(operand.getOperandNumber());
-  }
-  result.codes = findQuantizedResult(context);
-  return root;
-}
-
 /// Whether the kernel can quantize: all of a block is in one head, and one
 /// workgroup has it.
 LogicalResult verifyQuantized(RegionContext &context, const SdpaShape &shape,
@@ -560,7 +522,7 @@ LogicalResult verifyQuantized(RegionContext &context, const SdpaShape &shape,
 
 LogicalResult lowerSdpa(RegionContext &context) {
   SdpaResult result;
-  graph::SdpaOp sdpa = findRoot(context, result);
+  graph::SdpaOp sdpa = findSdpa(context, result);
   if (!sdpa)
     return context.getRegion().emitOpError("of kind sdpa must yield one sdpa");
   FailureOr<SdpaViews> views = sdpaViews(context, sdpa);

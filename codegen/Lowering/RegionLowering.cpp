@@ -212,6 +212,7 @@ RegionLowering findRegionLowering(StringRef kind) {
       {"embedding", lowerEmbedding},
       {"expert_gemv", lowerGemv},
       {"gemm", lowerGemm},
+      {"gemm_matrix", lowerGemmMatrix},
       {"gemv", lowerGemv},
       {"heads", lowerHeads},
       {"l2_normalize", lowerNorm},
@@ -220,6 +221,7 @@ RegionLowering findRegionLowering(StringRef kind) {
       {"rms_norm", lowerNorm},
       {"route", lowerRoute},
       {"sdpa", lowerSdpa},
+      {"sdpa_matrix", lowerSdpaMatrix},
       {"short_conv", lowerShortConv},
   };
   return lowerings.lookup(kind);

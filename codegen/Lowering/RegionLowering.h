@@ -151,12 +151,14 @@ RegionLowering findRegionLowering(StringRef kind);
 
 LogicalResult lowerGemv(RegionContext &context);
 LogicalResult lowerGemm(RegionContext &context);
+LogicalResult lowerGemmMatrix(RegionContext &context);
 LogicalResult lowerEmbedding(RegionContext &context);
 LogicalResult lowerElementwise(RegionContext &context);
 LogicalResult lowerHeads(RegionContext &context);
 LogicalResult lowerNorm(RegionContext &context);
 LogicalResult lowerRoute(RegionContext &context);
 LogicalResult lowerSdpa(RegionContext &context);
+LogicalResult lowerSdpaMatrix(RegionContext &context);
 LogicalResult lowerShortConv(RegionContext &context);
 
 } // namespace llmc::codegen

@@ -6,6 +6,41 @@
 
 namespace llmc::codegen {
 
+graph::SdpaOp findSdpa(RegionContext &context, SdpaResult &result) {
+  Operation *yield = context.getRegion().getBody().front().getTerminator();
+  graph::SdpaOp root;
+  for (OpOperand &operand : yield->getOpOperands()) {
+    Value value = operand.get();
+    auto quantize = value.getDefiningOp<graph::QuantizeActivationsOp>();
+    if (quantize)
+      value = quantize.getInput();
+    else if (auto convert = value.getDefiningOp<graph::ConvertOp>())
+      value = convert.getInput();
+    while (auto reshape = value.getDefiningOp<graph::ReshapeOp>())
+      value = reshape.getInput();
+    auto sdpa = value.getDefiningOp<graph::SdpaOp>();
+    bool isSecond = (root && sdpa != root) || (!quantize && result.floats);
+    if (!sdpa || isSecond)
+      return {};
+    root = sdpa;
+    if (!quantize)
+      result.floats = context.resultView(operand.getOperandNumber());
+  }
+  result.codes = findQuantizedResult(context);
+  return root;
+}
+
+Value softCap(KernelBuilder &b, Value scores, double cap) {
+  // tanh is 1 in f32 from there on; some devices overflow for larger arguments.
+  constexpr double kTanhBound = 10.0;
+  auto same = [&](double number) {
+    return b.constant(scores.getType(), number);
+  };
+  Value bounded = b.max(b.min(b.mul(scores, same(1 / cap)), same(kTanhBound)),
+                        same(-kTanhBound));
+  return b.mul(b.tanh(bounded), same(cap));
+}
+
 /// The table of biases by distance, which must reach from the first to the last
 /// of the rows.
 static FailureOr<WeightView> relativeTable(RegionContext &context,

@@ -6,6 +6,7 @@
 #ifndef LLMC_CODEGEN_LOWERING_SDPASHAPE_H
 #define LLMC_CODEGEN_LOWERING_SDPASHAPE_H
 
+#include "codegen/Lowering/QuantizedStore.h"
 #include "codegen/Lowering/RegionLowering.h"
 
 namespace llmc::codegen {
@@ -48,6 +49,19 @@ struct SdpaShape {
 /// config; an error when they do not go together.
 FailureOr<SdpaShape> sdpaShape(RegionContext &context, graph::SdpaOp sdpa,
                                const View &key);
+
+/// Where attention's rows go: one of the two or both.
+struct SdpaResult {
+  std::optional<View> floats;
+  std::optional<QuantizedResult> codes;
+};
+
+/// The op that the region's results are, as floats and quantized, through
+/// reshapes; null when they are something else. Fills in `result`.
+graph::SdpaOp findSdpa(RegionContext &context, SdpaResult &result);
+
+/// cap * tanh(scores / cap), scalars and vectors.
+Value softCap(KernelBuilder &builder, Value scores, double cap);
 
 /// 1 / sum, or 0 for a query that saw no key.
 Value inverseSum(KernelBuilder &builder, Value sum);

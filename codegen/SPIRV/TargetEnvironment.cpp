@@ -47,6 +47,9 @@ capabilitiesOf(target::DeviceAttr device) {
       {"subgroup_arithmetic", Capability::GroupNonUniform},
       {"subgroup_arithmetic", Capability::GroupNonUniformArithmetic},
       {"subgroup_shuffle", Capability::GroupNonUniformShuffle},
+      {"f16_matrix", Capability::GroupNonUniform},
+      {"f16_matrix", Capability::VulkanMemoryModel},
+      {"f16_matrix", Capability::CooperativeMatrixKHR},
   };
   SmallVector<Capability> capabilities = {Capability::Shader};
   for (const FeatureCapability &entry : table)
@@ -61,8 +64,11 @@ spirv::TargetEnvAttr targetEnvironment(target::DeviceAttr device) {
   Builder builder(context);
   SmallVector<Extension> extensions = {
       Extension::SPV_KHR_storage_buffer_storage_class,
-      Extension::SPV_KHR_16bit_storage, Extension::SPV_KHR_8bit_storage,
-      Extension::SPV_KHR_integer_dot_product};
+      Extension::SPV_KHR_16bit_storage,
+      Extension::SPV_KHR_8bit_storage,
+      Extension::SPV_KHR_integer_dot_product,
+      Extension::SPV_KHR_vulkan_memory_model,
+      Extension::SPV_KHR_cooperative_matrix};
   auto triple = spirv::VerCapExtAttr::get(
       versionOf(device), capabilitiesOf(device), extensions, context);
   SmallVector<int32_t> workgroupSize(device.getMaxWorkgroupSize());

@@ -34,6 +34,8 @@ struct GemvStrategy {
   int64_t maxRows = 8, maxShapeRows = 8;
   /// The most rows of a tile where weights have high bits and a minimum (Q5_K).
   int64_t maxHighRows = 8;
+  /// The most rows that are not for matrix units where the device has them.
+  int64_t maxMatrixlessRows = 8;
   /// The most k in the body of the loop, for one row of the input.
   int64_t maxStep = 32;
   /// Likewise where codes have high bits in another plane.

@@ -6,6 +6,7 @@
 #include "codegen/Lowering/WeightParts.h"
 #include "codegen/Lowering/WeightType.h"
 #include "codegen/Strategy/LinearTile.h"
+#include "codegen/Strategy/MatrixTile.h"
 #include "codegen/Strategy/RootStrategies.h"
 #include "codegen/Strategy/TunedLinear.h"
 
@@ -114,11 +115,35 @@ selectExpertLinear(const StrategyInput &input) {
                   linears.front().numExperts());
 }
 
+/// Nothing for regions that are not for matrix units: few rows, a device or a
+/// plan without them, results that are not plain numbers.
+static std::optional<graph::LoweringConfigAttr>
+selectMatrix(const StrategyInput &input, const LinearProblem &problem) {
+  if (!input.device.hasFeature("f16_matrix") ||
+      input.device.getPrefillActivations() != "f16" ||
+      problem.shape.rows <= problem.strategy.gemv.maxMatrixlessRows)
+    return std::nullopt;
+  std::optional<MatrixTile> tile =
+      selectMatrixTile(problem.shape, problem.limits);
+  if (!tile)
+    return std::nullopt;
+  MLIRContext *context = input.device.getContext();
+  return graph::LoweringConfigAttr::get(
+      context, StringAttr::get(context, "gemm_matrix"),
+      {tile->invocations, 1, 1},
+      {tile->rows, tile->columns, tile->kStep, tile->subgroupRows,
+       tile->subgroupColumns},
+      /*splits=*/1, tile->accumulators, tile->registers, "f16", "workgroup",
+      problem.strategy.gemm.decode);
+}
+
 FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input) {
   graph::RegionOp region = input.region;
   FailureOr<LinearProblem> problem = linearProblemOf(input);
   if (failed(problem))
     return failure();
+  if (auto config = selectMatrix(input, *problem))
+    return *config;
   std::optional<LinearTile> tile =
       selectLinearTile(problem->shape, problem->limits, problem->strategy);
   if (!tile)

@@ -29,6 +29,39 @@ static graph::StateOp findState(graph::RegionOp region, Value inBody) {
               : graph::StateOp();
 }
 
+/// Attention in matrix units, or nothing where it is none for them: few
+/// queries, another cache than of f16, biases, quantized results.
+static std::optional<graph::LoweringConfigAttr>
+selectSdpaMatrix(graph::SdpaOp sdpa, const SdpaProblem &problem,
+                 target::DeviceAttr device, bool isCached) {
+  constexpr int64_t kMatrix = 16, kKeys = 32, kMostColumns = 128;
+  constexpr int64_t kFewestRows = 32;
+  int64_t lanes = device.getSubgroupSize();
+  if (!device.hasFeature("f16_matrix") ||
+      !device.hasFeature("subgroup_shuffle") ||
+      device.getPrefillActivations() != "f16" || !isCached ||
+      problem.elementBits != 16 || problem.isQuantized ||
+      problem.rows < kFewestRows || problem.headDim % kKeys != 0 ||
+      problem.headDim > kMostColumns || sdpa.getBias() || sdpa.getRanges() ||
+      sdpa.getRelative() || lanes % kMatrix != 0 || lanes > 64)
+    return std::nullopt;
+  // Subgroups share keys; but few workgroups leave much of the device idle.
+  int64_t subgroups = 4, queries = problem.rows * problem.heads;
+  while (subgroups > 2 &&
+         queries / (subgroups * kMatrix) < device.getComputeUnits() * 3 / 4)
+    subgroups /= 2;
+  int64_t accumulators = problem.headDim * kMatrix / lanes;
+  // Beside the sums: the queries, the next block of keys and values, scores.
+  int64_t registers =
+      accumulators * 3 / 2 + kKeys * problem.headDim / (subgroups * lanes) + 48;
+  if (registers > device.getRegistersMax())
+    return std::nullopt;
+  return graph::LoweringConfigAttr::get(
+      sdpa.getContext(), StringAttr::get(sdpa.getContext(), "sdpa_matrix"),
+      {subgroups * lanes, 1, 1}, {subgroups * kMatrix, kKeys}, /*splits=*/1,
+      accumulators, registers, "f16", "subgroup", "convert");
+}
+
 FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input) {
   graph::RegionOp region = input.region;
   graph::SdpaOp sdpa = *region.getBody().getOps<graph::SdpaOp>().begin();
@@ -43,7 +76,8 @@ FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input) {
   problem.elementBits = 32;
   problem.isQuantized =
       !region.getBody().getOps<graph::QuantizeActivationsOp>().empty();
-  if (graph::StateOp state = findState(region, sdpa.getKey())) {
+  graph::StateOp state = findState(region, sdpa.getKey());
+  if (state) {
     auto cache = cast<RankedTensorType>(state.getType());
     problem.context = cache.getDimSize(1);
     problem.elementBits = cache.getElementTypeBitWidth();
@@ -60,6 +94,8 @@ FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input) {
                               << problem.kvHeads << " KV heads";
 
   target::DeviceAttr device = input.device;
+  if (auto config = selectSdpaMatrix(sdpa, problem, device, state != nullptr))
+    return *config;
   FamilyStrategy family = getFamilyStrategy(device);
   SdpaStrategy strategy = family.sdpa;
   SdpaDevice limits = {device.getRegistersFullOccupancy(),

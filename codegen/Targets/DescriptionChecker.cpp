@@ -6,6 +6,8 @@
 
 #include "codegen/Targets/DescriptionChecker.h"
 
+#include "codegen/Targets/Targets.h"
+
 #include <algorithm>
 #include <cctype>
 #include <limits>
@@ -210,8 +212,11 @@ private:
       add("plan.kv_type", "is required");
     if (plan.activations() == description::I8)
       add("plan.activations", "is I8, allowed are F32 and F16");
-    if (plan.prefill_activations() == description::F16)
-      add("plan.prefill_activations", "is F16, allowed are F32 and I8");
+    if (plan.prefill_activations() == description::F16 &&
+        !offersF16Matrix(target.features()))
+      add("plan.prefill_activations",
+          "is F16, which needs features.f16_arithmetic and a "
+          "features.cooperative_matrices of f16 with m, n and k 16");
     if (plan.prefill_activations() == description::I8 &&
         !target.features().int_dot())
       add("plan.prefill_activations", "is I8, which needs features.int_dot");

@@ -35,6 +35,8 @@ std::vector<const char *> getOfferedFeatures(const Target &description) {
   for (const NamedFeature &feature : kFeatures)
     if ((description.features().*feature.isOffered)())
       names.push_back(feature.name);
+  if (offersF16Matrix(description.features()))
+    names.push_back("f16_matrix");
   return names;
 }
 
@@ -68,6 +70,16 @@ llvm::SmallVector<int64_t> toIntegers(const Values &values) {
 }
 
 } // namespace
+
+bool offersF16Matrix(const description::Features &features) {
+  return features.f16_arithmetic() &&
+         llvm::any_of(features.cooperative_matrices(),
+                      [](const description::CooperativeMatrix &matrix) {
+                        return matrix.element_type() == "f16" &&
+                               matrix.m() == 16 && matrix.n() == 16 &&
+                               matrix.k() == 16;
+                      });
+}
 
 target::DeviceAttr toDeviceAttr(const Target &description,
                                 mlir::MLIRContext *context) {

@@ -32,6 +32,10 @@ llvm::Expected<description::Target> parseTarget(llvm::StringRef text,
 /// there are.
 llvm::Expected<description::Target> loadTarget(llvm::StringRef nameOrPath);
 
+/// Whether kernels may multiply matrices of f16 in matrix units, with sums in
+/// f32: they are written for 16 x 16 x 16.
+bool offersF16Matrix(const description::Features &features);
+
 /// What passes may know of a device, as the attribute `target.device`. Features
 /// that are unknown or false are left out.
 target::DeviceAttr toDeviceAttr(const description::Target &description,

@@ -30,6 +30,7 @@ constexpr CapabilityFeature kFeatures[] = {
     {63, "subgroup_arithmetic"}, // GroupNonUniformArithmetic
     {65, "subgroup_shuffle"},    // GroupNonUniformShuffle
     {66, "subgroup_shuffle"},    // GroupNonUniformShuffleRelative
+    {6022, "f16_matrix"},        // CooperativeMatrixKHR
 };
 
 // GroupNonUniform, and each kind of operation on subgroups.

@@ -7,6 +7,7 @@
 #define LLMC_RUNTIME_VULKAN_FEATURECHAIN_H
 
 #include "runtime/format/Status.h"
+#include "runtime/vulkan/CooperativeMatrix.h"
 #include "runtime/vulkan/Functions.h"
 
 #include <string>
@@ -50,12 +51,15 @@ private:
   void link(T &structure, const char *extension, uint32_t coreMinor,
             const FeatureSupport &support);
   VkBool32 *find(const std::string &name);
+  bool isOn(const std::string &name) const;
 
   VkPhysicalDeviceFeatures2 core{};
   VkPhysicalDevice16BitStorageFeatures storage16{};
   VkPhysicalDevice8BitStorageFeatures storage8{};
   VkPhysicalDeviceShaderFloat16Int8Features float16Int8{};
   VkPhysicalDeviceShaderIntegerDotProductFeatures integerDot{};
+  VkPhysicalDeviceVulkanMemoryModelFeatures memoryModel{};
+  CooperativeMatrixFeatures matrix{};
   VkPhysicalDeviceSubgroupSizeControlFeatures subgroupSizeControl{};
   uint32_t vulkanMinor;
 };

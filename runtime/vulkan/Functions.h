@@ -95,6 +95,10 @@ struct InstanceFunctions {
   PFN_vkSetDebugUtilsObjectNameEXT vkSetDebugUtilsObjectNameEXT =
       nullptr; // with VK_EXT_debug_utils only
   LLMC_VULKAN_INSTANCE_FUNCTIONS(LLMC_VULKAN_MEMBER)
+  /// Of VK_KHR_cooperative_matrix, which the headers may not have; null where
+  /// the driver has no such function.
+  VkResult(VKAPI_PTR *vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)(
+      VkPhysicalDevice, uint32_t *, void *) = nullptr;
 };
 
 struct DeviceFunctions {

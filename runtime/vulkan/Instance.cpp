@@ -77,6 +77,10 @@ Status Instance::loadFunctions() {
                   "the Vulkan instance has no function " #name);
   LLMC_VULKAN_INSTANCE_FUNCTIONS(LLMC_LOAD)
 #undef LLMC_LOAD
+  table.vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR = reinterpret_cast<
+      decltype(table.vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)>(
+      getInstanceProcAddr(handle,
+                          "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
   return okStatus();
 }
 

@@ -137,6 +137,10 @@ void readExtended(const InstanceFunctions &functions, PhysicalDevice &device) {
   functions.vkGetPhysicalDeviceFeatures2(device.handle, chain.head());
   DeviceFacts &facts = device.facts;
   facts.features = chain.names();
+  if (facts.hasFeature("f16_matrix") &&
+      !offersF16Matrix(functions, device.handle))
+    facts.features.erase(
+        std::find(facts.features.begin(), facts.features.end(), "f16_matrix"));
   readSubgroup(subgroup, facts);
   facts.maxMemoryAllocation = maintenance.maxMemoryAllocationSize;
   facts.importAlignment =

@@ -166,8 +166,9 @@ TEST(ParseTarget, WrongValuesArePlaced) {
       {"max_unroll: 16", "max_unroll: 16 activations: I8",
        "30:18: error: plan.activations is I8, allowed are F32 and F16"},
       {"max_unroll: 16", "max_unroll: 16 prefill_activations: F16",
-       "30:18: error: plan.prefill_activations is F16, allowed are F32 and "
-       "I8"},
+       "30:18: error: plan.prefill_activations is F16, which needs "
+       "features.f16_arithmetic and a features.cooperative_matrices of f16 "
+       "with m, n and k 16"},
       {"int_dot: true",
        "cooperative_matrices { element_type: \"f64\" m: 1 n: 1 k: 1 }",
        "25:48: error: features.cooperative_matrices has element_type 'f64'; "
@@ -277,6 +278,22 @@ TEST(ToDeviceAttr, TypesOfThePlan) {
   EXPECT_EQ(device.getKvType(), "i8");
   EXPECT_EQ(device.getPrefillActivations(), "i8");
   EXPECT_EQ(device.getActivations(), "f16");
+}
+
+TEST(ToDeviceAttr, MatricesOfTheShapeThatKernelsUseAreAFeature) {
+  auto featuresWith = [](const std::string &matrix) {
+    std::string text = kText;
+    text.replace(text.find("int_dot: true"), 13,
+                 "f16_arithmetic: true cooperative_matrices { " + matrix +
+                     " }");
+    llvm::Expected<Target> description = parseTarget(text, "x.textproto");
+    EXPECT_TRUE(bool(description));
+    mlir::MLIRContext context;
+    return toDeviceAttr(*description, &context).hasFeature("f16_matrix");
+  };
+  EXPECT_TRUE(featuresWith("element_type: \"f16\" m: 16 n: 16 k: 16"));
+  EXPECT_FALSE(featuresWith("element_type: \"f16\" m: 16 n: 8 k: 16"));
+  EXPECT_FALSE(featuresWith("element_type: \"i8\" m: 16 n: 16 k: 16"));
 }
 
 TEST(ToTargetInfo, HoldsWhatADeviceMustMatch) {

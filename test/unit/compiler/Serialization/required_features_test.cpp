@@ -52,6 +52,7 @@ TEST(RequiredFeatures, EachCapabilityIsAFeature) {
   EXPECT_EQ(needsOf({1, 6018, 6019}).features, Names{"int_dot"});
   EXPECT_EQ(needsOf({1, 61, 63}).features, Names{"subgroup_arithmetic"});
   EXPECT_EQ(needsOf({1, 61, 65}).features, Names{"subgroup_shuffle"});
+  EXPECT_EQ(needsOf({1, 5345, 6022}).features, Names{"f16_matrix"});
 }
 
 TEST(RequiredFeatures, SubgroupSizeMattersToCodeThatKnowsSubgroups) {

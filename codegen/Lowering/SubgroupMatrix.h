@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matrices of 16 x 16 that the lanes of a subgroup hold together and multiply
+// in matrix units (SPV_KHR_cooperative_matrix). For devices with the feature
+// `f16_matrix`.
+
+#ifndef LLMC_CODEGEN_LOWERING_SUBGROUPMATRIX_H
+#define LLMC_CODEGEN_LOWERING_SUBGROUPMATRIX_H
+
+#include "codegen/Lowering/KernelBuilder.h"
+
+namespace llmc::codegen {
+
+/// Rows and columns of a matrix.
+inline constexpr int64_t kMatrixSize = 16;
+
+/// What a matrix is in sum += left * right: f16, f16 and f32.
+enum class MatrixUse { Left, Right, Sum };
+
+/// How a matrix lies in memory: neighbours are columns of a row, or rows of a
+/// column.
+enum class MatrixOrder { Rows, Columns };
+
+/// The matrix at `index` of a memref whose rows (of order Rows, else columns)
+/// begin `stride` elements of the memref apart. Elements of the memref may be
+/// vectors. All lanes of a subgroup pass the same values.
+Value loadMatrix(KernelBuilder &b, MatrixUse use, Value memref, Value index,
+                 int64_t stride, MatrixOrder order);
+void storeMatrix(KernelBuilder &b, Value matrix, Value memref, Value index,
+                 int64_t stride);
+/// A sum of zeros.
+Value zeroMatrix(KernelBuilder &b);
+/// f32 rounded to f16, scalars and vectors; what is too large becomes the
+/// largest number there is.
+Value narrowInRange(KernelBuilder &b, Value f32);
+/// Two sums, element by element.
+Value multiplyElements(KernelBuilder &b, Value lhs, Value rhs);
+/// sum + left * right
+Value multiplyAdd(KernelBuilder &b, Value left, Value right, Value sum);
+
+/// The subgroup's number in its workgroup, and the invocation's in its
+/// subgroup, as indices.
+Value subgroupNumber(KernelBuilder &b);
+Value laneNumber(KernelBuilder &b);
+/// The lanes of a subgroup wait for each other and see each other's workgroup
+/// memory.
+void subgroupBarrier(KernelBuilder &b);
+
+} // namespace llmc::codegen
+
+#endif // LLMC_CODEGEN_LOWERING_SUBGROUPMATRIX_H

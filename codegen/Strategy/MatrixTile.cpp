@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Larger tiles take each weight and each activation from device memory, and
+// decode it, less often, and feed the matrix units better from workgroup
+// memory; smaller ones fill the device where the result is small, and several
+// of them on one compute unit wait in turns.
+
+#include "codegen/Strategy/MatrixTile.h"
+
+#include <algorithm>
+
+namespace llmc::codegen {
+
+namespace {
+
+constexpr int64_t kMatrix = 16;
+
+struct Shape {
+  /// Of a workgroup, columns of all linears; of a subgroup.
+  int64_t rows, columns, kStep, subgroupRows, subgroupColumns;
+  /// Speed of a full device, relative to the first (docs/performance.md).
+  double speed;
+};
+
+constexpr Shape kShapes[] = {
+    {128, 128, 32, 64, 32, 1.0},
+    {64, 64, 64, 32, 32, 0.65},
+    {32, 64, 64, 16, 32, 0.68},
+    {32, 64, 32, 16, 32, 0.5}, // where 64 does not divide k
+};
+
+/// Relative time: rounds of workgroups over the device, times the work of one.
+double timeOf(const LinearShape &shape, const Shape &tile,
+              const DeviceLimits &device) {
+  double groups =
+      static_cast<double>(ceilDiv(shape.rows, tile.rows) *
+                          ceilDiv(shape.N * shape.numLinears, tile.columns));
+  double rounds =
+      std::max(1.0, groups / static_cast<double>(device.computeUnits));
+  return rounds * static_cast<double>(tile.rows * tile.columns) / tile.speed;
+}
+
+MatrixTile tileOf(const LinearShape &shape, const Shape &choice,
+                  const DeviceLimits &device) {
+  MatrixTile tile{};
+  tile.rows = choice.rows;
+  tile.columns = choice.columns / shape.numLinears;
+  tile.kStep = choice.kStep;
+  tile.subgroupRows = choice.subgroupRows;
+  tile.subgroupColumns = choice.subgroupColumns / shape.numLinears;
+  int64_t subgroups = choice.rows / choice.subgroupRows *
+                      (choice.columns / choice.subgroupColumns);
+  tile.invocations = subgroups * device.subgroupSize;
+  tile.accumulators = choice.rows * choice.columns / tile.invocations;
+  // Beside the sums: the matrices of 16 columns, what is loaded for the next
+  // step, and addresses.
+  constexpr int64_t kAddresses = 32, kRegistersPerChunk = 16;
+  int64_t matrices = (choice.subgroupRows + choice.subgroupColumns) * kMatrix /
+                     2 / device.subgroupSize;
+  int64_t inputs = choice.rows * tile.kStep / tile.invocations,
+          chunks =
+              ceilDiv(choice.columns / 4 * tile.kStep / 4, tile.invocations);
+  tile.registers = tile.accumulators + matrices + inputs +
+                   chunks * kRegistersPerChunk + kAddresses;
+  return tile;
+}
+
+bool fits(const LinearShape &shape, const MatrixTile &tile,
+          const DeviceLimits &device) {
+  return shape.K % tile.kStep == 0 && tile.subgroupColumns % kMatrix == 0 &&
+         tile.invocations <= device.maxInvocations &&
+         tile.registers <= device.registersMax &&
+         matrixWorkgroupBytes(shape, tile) <= device.workgroupMemoryBytes;
+}
+
+} // namespace
+
+int64_t matrixWorkgroupBytes(const LinearShape &shape, const MatrixTile &tile) {
+  // The paddings are LowerGemmMatrix.cpp's.
+  constexpr int64_t kHalfVectorBytes = 8, kPadding = 2, kSumStride = 20;
+  int64_t columns = tile.columns * shape.numLinears,
+          line = tile.kStep / 4 + kPadding,
+          subgroups = tile.rows / tile.subgroupRows *
+                      (tile.columns / tile.subgroupColumns);
+  return kHalfVectorBytes * (tile.rows * line +
+                             columns / kMatrix * (kMatrix * line + kPadding)) +
+         4 * subgroups * shape.numLinears * kMatrix * kSumStride;
+}
+
+std::optional<MatrixTile> selectMatrixTile(const LinearShape &shape,
+                                           const DeviceLimits &device) {
+  if (shape.hasNorm || shape.isInt8 || shape.numLinears > 2)
+    return std::nullopt;
+  std::optional<MatrixTile> best;
+  double bestTime = 0;
+  for (const Shape &choice : kShapes) {
+    MatrixTile tile = tileOf(shape, choice, device);
+    double time = timeOf(shape, choice, device);
+    if (!fits(shape, tile, device) || (best && time >= bestTime))
+      continue;
+    best = tile;
+    bestTime = time;
+  }
+  return best;
+}
+
+} // namespace llmc::codegen

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The choice of the tile of the kernel that multiplies in matrix units, as
+// plain C++.
+
+#ifndef LLMC_CODEGEN_STRATEGY_MATRIXTILE_H
+#define LLMC_CODEGEN_STRATEGY_MATRIXTILE_H
+
+#include "codegen/Strategy/LinearTile.h"
+
+namespace llmc::codegen {
+
+/// What a workgroup computes; columns are those of one linear.
+struct MatrixTile {
+  int64_t rows, columns, kStep;
+  /// What one of its subgroups computes.
+  int64_t subgroupRows, subgroupColumns;
+  int64_t invocations;
+  /// 32-bit registers of an invocation: of the sums, and of everything.
+  int64_t accumulators, registers;
+};
+
+/// The best tile, or nothing where the linear is none for the kernel: with a
+/// norm or quantized activations, of columns that no step divides, or beyond
+/// the device's limits.
+std::optional<MatrixTile> selectMatrixTile(const LinearShape &shape,
+                                           const DeviceLimits &device);
+
+/// Bytes of workgroup memory of the kernel (LowerGemmMatrix.cpp).
+int64_t matrixWorkgroupBytes(const LinearShape &shape, const MatrixTile &tile);
+
+} // namespace llmc::codegen
+
+#endif // LLMC_CODEGEN_STRATEGY_MATRIXTILE_H

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tiles of matrix units: within the device's limits, and as large as leaves no
+// compute unit idle.
+
+#include "codegen/Strategy/MatrixTile.h"
+
+#include <gtest/gtest.h>
+
+namespace llmc::codegen {
+namespace {
+
+DeviceLimits device() { return {32, 255, 32, 1024, 49152, 128, 132}; }
+
+LinearShape shape(int64_t rows, int64_t N, int64_t K, int64_t numLinears = 1) {
+  return {WeightFormat::Q4_0, rows, N, K, numLinears, false};
+}
+
+TEST(MatrixTile, LargeResultsTakeLargeTiles) {
+  auto tile = selectMatrixTile(shape(512, 4096, 1024), device());
+  ASSERT_TRUE(tile);
+  EXPECT_EQ(tile->rows, 128);
+  EXPECT_EQ(tile->columns, 128);
+  EXPECT_EQ(tile->invocations, 256);
+  EXPECT_EQ(tile->accumulators, 64);
+}
+
+TEST(MatrixTile, SmallResultsFillTheDevice) {
+  LinearShape small = shape(512, 1024, 2048);
+  auto tile = selectMatrixTile(small, device());
+  ASSERT_TRUE(tile);
+  EXPECT_GE(ceilDiv(small.rows, tile->rows) * ceilDiv(small.N, tile->columns),
+            device().computeUnits);
+}
+
+TEST(MatrixTile, APairSharesTheColumns) {
+  auto one = selectMatrixTile(shape(512, 6144, 1024), device()),
+       two = selectMatrixTile(shape(512, 3072, 1024, 2), device());
+  ASSERT_TRUE(one && two);
+  EXPECT_EQ(two->columns * 2, one->columns);
+  EXPECT_EQ(two->subgroupColumns * 2, one->subgroupColumns);
+  EXPECT_EQ(two->invocations, one->invocations);
+}
+
+TEST(MatrixTile, StaysWithinLimits) {
+  for (int64_t bytes : {16384, 24576, 49152})
+    for (int64_t invocations : {128, 256})
+      for (int64_t numLinears : {1, 2}) {
+        DeviceLimits limits = device();
+        limits.workgroupMemoryBytes = bytes;
+        limits.maxInvocations = invocations;
+        LinearShape wanted = shape(512, 4096, 1024, numLinears);
+        auto tile = selectMatrixTile(wanted, limits);
+        if (!tile)
+          continue;
+        EXPECT_LE(matrixWorkgroupBytes(wanted, *tile), bytes);
+        EXPECT_LE(tile->invocations, invocations);
+        EXPECT_LE(tile->registers, limits.registersMax);
+      }
+}
+
+TEST(MatrixTile, NothingForOtherLinears) {
+  EXPECT_TRUE(selectMatrixTile(shape(512, 4096, 96), device()));
+  EXPECT_FALSE(selectMatrixTile(shape(512, 4096, 80), device()));
+  EXPECT_FALSE(selectMatrixTile(shape(512, 4096, 1024, 3), device()));
+  LinearShape norm = shape(512, 4096, 1024);
+  norm.hasNorm = true;
+  EXPECT_FALSE(selectMatrixTile(norm, device()));
+  LinearShape int8 = shape(512, 4096, 1024);
+  int8.isInt8 = true;
+  EXPECT_FALSE(selectMatrixTile(int8, device()));
+  DeviceLimits tiny = device();
+  tiny.workgroupMemoryBytes = 4096;
+  EXPECT_FALSE(selectMatrixTile(shape(512, 4096, 1024), tiny));
+}
+
+} // namespace
+} // namespace llmc::codegen
