@@ -14,6 +14,14 @@ namespace {
 
 constexpr double kBytesPerActivation = 4;
 
+bool isLinear(const std::string &kind) {
+  return kind == "gemv" || kind == "gemm" || kind == "gemm_matrix" ||
+         kind == "expert_gemv";
+}
+bool isAttention(const std::string &kind) {
+  return kind == "sdpa" || kind == "sdpa_matrix";
+}
+
 class WorkCounter {
 public:
   WorkCounter(const format::Manifest &manifest, const format::Variant &variant,
@@ -73,8 +81,7 @@ void WorkCounter::addWeight(const format::Dispatch &dispatch,
   }
   work.weightBytes += range * std::min(1.0, share);
   if (!section || section->layout() == "vector" || section->size() == 0 ||
-      (work.kind != "gemv" && work.kind != "gemm" &&
-       work.kind != "expert_gemv"))
+      !isLinear(work.kind))
     return;
   // The planes of a matrix, or a part of it, are bindings of their own.
   work.encoding = section->encoding();
@@ -89,7 +96,7 @@ void WorkCounter::addState(const format::Slice &slice,
   if (context == 0)
     return;
   double positions =
-      work.kind == "sdpa" ? filledPositions() : static_cast<double>(step.rows);
+      isAttention(work.kind) ? filledPositions() : static_cast<double>(step.rows);
   work.stateBytes +=
       static_cast<double>(slice.range()) * std::min(1.0, positions / context);
 }
@@ -131,7 +138,7 @@ DispatchWork WorkCounter::count(const format::Dispatch &dispatch,
       work.activationBytes += range;
     }
   }
-  if (work.kind == "sdpa")
+  if (isAttention(work.kind))
     // The queries come first: each meets every key, and then every value.
     work.multiplyAdds = hasState ? 2 * firstActivation / kBytesPerActivation *
                                        static_cast<double>(step.rows) /

@@ -17,7 +17,7 @@ module attributes {target.device = #device} {
   graph.state @v : tensor<2x1024x64xf16>
 
   // SELECT-LABEL: @many_rows
-  // SELECT: lowering_config = #graph.lowering_config<"gemm_matrix", workgroup = [256, 1, 1], tile = [128, 128, 32, 64, 32], {{.*}}arithmetic = "f16"
+  // SELECT: lowering_config = #graph.lowering_config<"gemm_matrix", workgroup = [256, 1, 1], tile = [128, 128, 32, 64, 32], {{.*}}arithmetic = f16
   // CHECK-LABEL: program.entry @many_rows
   // CHECK: program.dispatch @gemm_q4_0_256x128_rows_256_matrix groups [2, 2, 1]
   // Magic number, version 1.6; the capability CooperativeMatrixKHR (6022), the memory model Vulkan (3).
