@@ -10,6 +10,10 @@
 // neighbouring quads, write to lines in different banks. Blocks of a pair of
 // linears alternate, so that one subgroup has both of a place.
 //
+// Rows of activations that f16 cannot hold are seen while they are multiplied;
+// if there is one, the workgroup starts once more with each such row scaled by
+// a power of two, which the results are divided by.
+//
 // What the next step needs of device memory is loaded before the current one is
 // multiplied and waits in registers.
 
@@ -108,10 +112,18 @@ private:
   Chunk loadChunk(const ChunkPlace &at, int64_t linear, Value step);
   Chunk loadChunk(const ChunkPlace &at, Value step);
   Loaded load(Value step);
-  void store(const Loaded &loaded);
+  void store(const Loaded &loaded, ArrayRef<Value> scales);
   void storeChunk(const ChunkPlace &at, const Chunk &chunk);
   SmallVector<Value> multiply(ValueRange carried);
-  SmallVector<Value> addAll();
+  /// Sums over all steps, and for each vector of a step that the invocation
+  /// loads the largest magnitude.
+  struct Products {
+    SmallVector<Value> sums, magnitudes;
+  };
+  /// `scales`: of the vectors' rows; empty for 1.
+  Products addAll(ArrayRef<Value> scales);
+  SmallVector<Value> scaleRows(ArrayRef<Value> magnitudes, Value &isNeeded);
+  SmallVector<Value> addInRange();
   LogicalResult storeResults(ArrayRef<Value> sums);
   LogicalResult storeQuads(int64_t rowBlock, int64_t columnBlock);
 
@@ -132,10 +144,13 @@ private:
   std::optional<ActivationRows> input;
   /// Of each vector of activations: its index in the first step, and in
   /// workgroup memory.
-  SmallVector<Value> inputStarts, inputVectors;
+  SmallVector<Value> inputStarts, inputVectors, inputRows;
   std::vector<ChunkPlace> chunkPlaces;
   /// Vectors of 4 f16, and sums.
   Value inputMemory, weightMemory, sumMemory;
+  /// Of each row of the workgroup: the largest magnitude, and what its results
+  /// are multiplied with.
+  Value rowMagnitudes, rowInverses;
 };
 
 LogicalResult GemmMatrixKernel::verify() {
@@ -156,6 +171,8 @@ void GemmMatrixKernel::allocate() {
       numLinears * tileColumns / kMatrixSize * blockVectors(), f16x4);
   sumMemory = b.workgroupMemory(
       numSubgroups() * numLinears * kMatrixSize * kSumStride, b.getF32Type());
+  rowMagnitudes = b.workgroupMemory(tileRows, b.getF32Type());
+  rowInverses = b.workgroupMemory(tileRows, b.getF32Type());
   local = b.localId();
   firstRow = b.mul(b.groupId(gpu::Dimension::y), tileRows);
   firstTile = b.mul(b.groupId(gpu::Dimension::x), tileColumns / kTileRows);
@@ -212,6 +229,7 @@ LogicalResult GemmMatrixKernel::placeInputs() {
     inputStarts.push_back(
         b.add(linearInput->rowBase(b.add(firstRow, row), numRows), vector));
     inputVectors.push_back(b.add(b.mul(row, lineVectors()), vector));
+    inputRows.push_back(row);
   }
   return success();
 }
@@ -304,10 +322,11 @@ GemmMatrixKernel::Loaded GemmMatrixKernel::load(Value step) {
   return loaded;
 }
 
-void GemmMatrixKernel::store(const Loaded &loaded) {
-  for (auto [vector, at] : llvm::zip_equal(loaded.inputs, inputVectors))
-    b.store(parts.input.isHalf ? b.narrow(vector) : narrowInRange(b, vector),
-            inputMemory, at);
+void GemmMatrixKernel::store(const Loaded &loaded, ArrayRef<Value> scales) {
+  for (auto [i, vector] : llvm::enumerate(loaded.inputs)) {
+    Value scaled = scales.empty() ? vector : b.mul(vector, b.splat(scales[i]));
+    b.store(b.narrow(scaled), inputMemory, inputVectors[i]);
+  }
   for (auto [chunk, at] : llvm::zip_equal(loaded.chunks, chunkPlaces))
     storeChunk(at, chunk);
 }
@@ -367,30 +386,82 @@ SmallVector<Value> GemmMatrixKernel::multiply(ValueRange carried) {
   return sums;
 }
 
-SmallVector<Value> GemmMatrixKernel::addAll() {
+GemmMatrixKernel::Products GemmMatrixKernel::addAll(ArrayRef<Value> scales) {
   // Workgroups whose rows are beyond the step's have no steps, all alike.
   Value hasRows = b.less(firstRow, unit.numRows(parts.resultType()));
   Value end = b.select(hasRows, b.opaqueIndex(numSteps()), b.index(0));
   Loaded shape = load(b.index(0));
   SmallVector<Value> initial = shape.values();
-  size_t numLoaded = initial.size();
+  size_t numLoaded = initial.size(), numInputs = shape.inputs.size();
+  initial.append(numInputs, b.f32(0.0));
   initial.append(subgroupRows / kMatrixSize * blocksOfSubgroup(),
                  zeroMatrix(b));
-  SmallVector<Value> done =
-      b.forLoop(b.index(0), end, b.index(1), initial,
-                [&](Value step, ValueRange carried) {
-                  Loaded loaded = shape;
-                  loaded.fill(carried.take_front(numLoaded));
-                  store(loaded);
-                  b.barrier();
-                  // The last step loads itself once more.
-                  Value next = b.min(b.add(step, 1), b.index(numSteps() - 1));
-                  SmallVector<Value> values = load(next).values();
-                  values.append(multiply(carried.drop_front(numLoaded)));
-                  b.barrier();
-                  return values;
-                });
-  return SmallVector<Value>(llvm::drop_begin(done, numLoaded));
+  SmallVector<Value> done = b.forLoop(
+      b.index(0), end, b.index(1), initial,
+      [&](Value step, ValueRange carried) {
+        Loaded loaded = shape;
+        loaded.fill(carried.take_front(numLoaded));
+        store(loaded, scales);
+        b.barrier();
+        // The last step loads itself once more.
+        Value next = b.min(b.add(step, 1), b.index(numSteps() - 1));
+        SmallVector<Value> values = load(next).values();
+        for (size_t i = 0; i < numInputs; ++i)
+          values.push_back(
+              largerMagnitude(b, loaded.inputs[i], carried[numLoaded + i]));
+        values.append(multiply(carried.drop_front(numLoaded + numInputs)));
+        b.barrier();
+        return values;
+      });
+  ArrayRef<Value> results(done);
+  return {SmallVector<Value>(results.drop_front(numLoaded + numInputs)),
+          SmallVector<Value>(results.slice(numLoaded, numInputs))};
+}
+
+/// The scales of the rows of the invocation's vectors, whose inverses go to
+/// workgroup memory, and whether any row of the workgroup has another than 1.
+SmallVector<Value> GemmMatrixKernel::scaleRows(ArrayRef<Value> magnitudes,
+                                               Value &isNeeded) {
+  // Vectors of a row meet in the memory of the sums.
+  int64_t perRow = kStep / 4;
+  Value vector = b.rem(local, perRow);
+  for (auto [row, magnitude] : llvm::zip_equal(inputRows, magnitudes))
+    b.store(magnitude, sumMemory, b.add(b.mul(row, perRow), vector));
+  b.barrier();
+  SmallVector<Value> scales;
+  for (Value row : inputRows) {
+    Value first = b.mul(row, perRow), most = b.load(sumMemory, first);
+    for (int64_t i = 1; i < perRow; ++i)
+      most = b.max(most, b.load(sumMemory, b.add(first, i)));
+    HalfScale scale = scaleToHalf(b, most);
+    b.store(most, rowMagnitudes, row);
+    b.store(scale.inverse, rowInverses, row);
+    scales.push_back(scale.scale);
+  }
+  b.barrier();
+  // All lanes of all subgroups find the same.
+  int64_t lanes = context.getDevice().getSubgroupSize();
+  Value lane = laneNumber(b),
+        most = b.load(rowMagnitudes, b.rem(lane, tileRows));
+  for (int64_t row = lanes; row < tileRows; row += lanes)
+    most = b.max(most, b.load(rowMagnitudes, b.add(lane, row)));
+  isNeeded = exceedsHalf(b, overLanes(b, most, lanes, lanes, largerOf));
+  return scales;
+}
+
+SmallVector<Value> GemmMatrixKernel::addInRange() {
+  Products products = addAll({});
+  if (parts.input.isHalf) {
+    for (Value row : inputRows)
+      b.store(b.f32(1.0), rowInverses, row);
+    b.barrier();
+    return products.sums;
+  }
+  Value isNeeded;
+  SmallVector<Value> scales = scaleRows(products.magnitudes, isNeeded);
+  return b.ifElse(
+      ValueRange(products.sums).getTypes(), isNeeded,
+      [&] { return addAll(scales).sums; }, [&] { return products.sums; });
 }
 
 //===----------------------------------------------------------------------===//
@@ -420,6 +491,7 @@ LogicalResult GemmMatrixKernel::storeQuads(int64_t rowBlock,
                      b.less(quad, b.index(paddedRow(parts.layout().rows) / 4)));
     b.ifThen(stores, [&] {
       ElementwiseEmitter emitter(unit, row, quad);
+      Value inverse = b.load(rowInverses, b.sub(row, firstRow));
       for (auto [number, linear] : llvm::enumerate(parts.linears)) {
         Value base = b.add(b.add(sumsOfSubgroup, static_cast<int64_t>(number) *
                                                      kMatrixSize * kSumStride),
@@ -428,7 +500,8 @@ LogicalResult GemmMatrixKernel::storeQuads(int64_t rowBlock,
         for (int64_t column = 0; column < 4; ++column)
           columns.push_back(
               b.load(sumMemory, b.add(base, column * kQuadsPerTile)));
-        emitter.map(linear->getResult(0), b.vector(columns));
+        emitter.map(linear->getResult(0),
+                    b.mul(b.vector(columns), b.splat(inverse)));
       }
       ok = emitter.storeResults();
     });
@@ -461,7 +534,7 @@ LogicalResult GemmMatrixKernel::emit() {
   if (failed(placeInputs()))
     return failure();
   placeChunks();
-  if (failed(storeResults(addAll())))
+  if (failed(storeResults(addInRange())))
     return failure();
   int64_t groupQuads = tileColumns / 4;
   unit.finish(parts.label("gemm", numRows) + " matrix",

@@ -73,7 +73,7 @@ private:
   Value finishScores(Value scores, Value firstKey);
   Value emitWeights(Value firstKey, Softmax &softmax);
   void addValues(Softmax &softmax);
-  Value overRow(Value mine, llvm::function_ref<Value(Value, Value)> combine);
+  Value overRow(Value mine, CombineLanes combine);
   void storeResult(const Softmax &softmax);
 
   RegionContext &context;
@@ -89,10 +89,12 @@ private:
   /// has, its query's row and head, and the keys begin … end - 1 that this
   /// sees; a null begin is 0.
   Value matrixRow, part, row, head, begin, end;
+  /// What products of the row's query and keys are multiplied with.
+  Value scale;
   /// Keys that there are; the workgroup's first and last + 1.
   Value numKeys, firstKey, endKey;
   /// Workgroup memory, and where the subgroup's share of it begins.
-  Value blocks, scores, weights, factors;
+  Value blocks, scores, weights, factors, inverses;
   Value firstScore, firstWeight, firstFactor, firstLine;
 };
 
@@ -108,6 +110,7 @@ void SdpaMatrixKernel::place() {
   scores = b.workgroupMemory(queries * scoreVectors(), b.f32x4());
   weights = b.workgroupMemory(queries * weightVectors(), f16x4);
   factors = b.workgroupMemory(queries * factorVectors(), b.f32x4());
+  inverses = b.workgroupMemory(queries, b.getF32Type());
   assert(invocations == subgroups * context.getDevice().getSubgroupSize());
   local = b.localId();
   lane = laneNumber(b);
@@ -147,11 +150,17 @@ void SdpaMatrixKernel::place() {
   endKey = b.select(b.less(firstRow, numRows), endKey, b.index(0));
 }
 
-/// The subgroup's queries as matrices, through the memory of the blocks.
+/// The subgroup's queries as matrices, through the memory of the blocks. The
+/// lanes that have a query together scale it into the range of f16.
 SmallVector<Value> SdpaMatrixKernel::loadQueries() {
   ActivationRows input(unit, views.query, program::Access::Read);
+  int64_t lanes = context.getDevice().getSubgroupSize();
+  Value firstOfSubgroup = b.mul(subgroupNumber(b), lanes);
   b.forLoop(
-      local, b.index(queries * quads), b.index(invocations), [&](Value number) {
+      b.index(0), b.opaqueIndex(queries * quads / invocations), b.index(1),
+      [&](Value round) {
+        Value number =
+            b.add(b.mul(round, invocations), b.add(firstOfSubgroup, lane));
         Value line = b.div(number, quads), quad = b.rem(number, quads),
               query = b.add(firstQuery, line);
         Value readRow = b.min(b.div(query, group()), b.index(rows - 1)),
@@ -159,8 +168,13 @@ SmallVector<Value> SdpaMatrixKernel::loadQueries() {
         Value index = b.add(
             b.mul(readRow, views.query.rowStride / 4),
             b.add(b.mul(ofHead, quads), b.add(quad, views.query.offset / 4)));
-        b.store(narrowInRange(b, input.load(index)), blocks,
+        Value loaded = input.load(index);
+        Value magnitude = overLanes(b, largerMagnitude(b, loaded, b.f32(0.0)),
+                                    quads, lanes, largerOf);
+        HalfScale scale = scaleToHalf(b, magnitude);
+        b.store(b.narrow(b.mul(loaded, b.splat(scale.scale))), blocks,
                 b.add(b.mul(line, lineVectors()), quad));
+        b.store(scale.inverse, inverses, line);
       });
   b.barrier();
   SmallVector<Value> matrices;
@@ -169,6 +183,8 @@ SmallVector<Value> SdpaMatrixKernel::loadQueries() {
     matrices.push_back(loadMatrix(b, MatrixUse::Left, blocks,
                                   b.add(first, block * kMatrixSize / 4),
                                   lineVectors(), MatrixOrder::Rows));
+  scale = b.mul(b.load(inverses, b.add(firstLine, matrixRow)),
+                b.f32(sdpa.getScale().convertToFloat()));
   b.barrier();
   return matrices;
 }
@@ -224,8 +240,7 @@ void SdpaMatrixKernel::storeScores(ArrayRef<Value> queryMatrices) {
 
 /// Scale, cap and mask of the products with key `firstKey` and the next three.
 Value SdpaMatrixKernel::finishScores(Value products, Value firstKey) {
-  Value scores =
-      b.mul(products, b.constant(b.f32x4(), sdpa.getScale().convertToFloat()));
+  Value scores = b.mul(products, b.splat(scale));
   if (double cap = sdpa.getSoftCap().convertToFloat())
     scores = softCap(b, scores, cap);
   SmallVector<Value> masked;
@@ -239,16 +254,9 @@ Value SdpaMatrixKernel::finishScores(Value products, Value firstKey) {
   return b.vector(masked);
 }
 
-Value SdpaMatrixKernel::overRow(
-    Value mine, llvm::function_ref<Value(Value, Value)> combine) {
-  for (int64_t distance = 1; distance < lanesPerRow(); distance *= 2) {
-    auto other = gpu::ShuffleOp::create(
-        b, mine, static_cast<int32_t>(distance),
-        static_cast<int32_t>(context.getDevice().getSubgroupSize()),
-        gpu::ShuffleMode::XOR);
-    mine = combine(mine, other.getShuffleResult());
-  }
-  return mine;
+Value SdpaMatrixKernel::overRow(Value mine, CombineLanes combine) {
+  return overLanes(b, mine, lanesPerRow(),
+                   context.getDevice().getSubgroupSize(), combine);
 }
 
 /// Turns the scores into weights, and puts the factors beside them that sums
@@ -260,7 +268,6 @@ Value SdpaMatrixKernel::emitWeights(Value firstKey, Softmax &softmax) {
         weight = b.add(firstWeight,
                        b.add(b.mul(matrixRow, weightVectors()), column)),
         key = b.add(firstKey, b.mul(column, 4));
-  auto larger = [&](Value lhs, Value rhs) { return b.max(lhs, rhs); };
   SmallVector<Value> own;
   Value most = b.constant(b.f32x4(), kLowestScore);
   for (int64_t i = 0; i < vectorsPerLane(); ++i) {
@@ -271,7 +278,7 @@ Value SdpaMatrixKernel::emitWeights(Value firstKey, Softmax &softmax) {
   Value ofLane = b.max(b.max(b.extract(most, 0), b.extract(most, 1)),
                        b.max(b.extract(most, 2), b.extract(most, 3)));
   Value before = softmax.maximum;
-  softmax.maximum = b.max(before, overRow(ofLane, larger));
+  softmax.maximum = b.max(before, overRow(ofLane, largerOf));
   Value factor = b.exp(b.sub(before, softmax.maximum));
   Value sums = b.constant(b.f32x4(), 0.0);
   for (int64_t i = 0; i < vectorsPerLane(); ++i) {
@@ -334,8 +341,7 @@ SmallVector<Value> SdpaMatrixKernel::addBlock(Value firstKey,
 /// Two matrices at a time, through the memory of the scores; each lane has the
 /// row there whose sum of weights it knows.
 void SdpaMatrixKernel::storeResult(const Softmax &softmax) {
-  Value sum = overRow(softmax.sum,
-                      [&](Value lhs, Value rhs) { return b.add(lhs, rhs); });
+  Value sum = overRow(softmax.sum, sumOf);
   Value inverse = b.splat(inverseSum(b, sum));
   Value column = b.mul(part, vectorsPerLane());
   Value place =

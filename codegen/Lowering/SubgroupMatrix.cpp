@@ -41,12 +41,49 @@ Value multiplyAdd(KernelBuilder &b, Value left, Value right, Value sum) {
                                            /*b_transpose=*/mlir::UnitAttr());
 }
 
-Value narrowInRange(KernelBuilder &b, Value f32) {
-  constexpr double kLargestHalf = 65504;
-  Type type = f32.getType();
-  return b.narrow(b.max(b.min(f32, b.constant(type, kLargestHalf)),
-                        b.constant(type, -kLargestHalf)));
+/// The largest finite f16.
+static constexpr double kLargestHalf = 65504;
+
+Value exceedsHalf(KernelBuilder &b, Value magnitude) {
+  return b.less(b.f32(kLargestHalf), magnitude);
 }
+
+HalfScale scaleToHalf(KernelBuilder &b, Value magnitude) {
+  // To below 2^15, by exponents; that of 1 is kBias.
+  constexpr int64_t kMantissaBits = 23, kBias = 127, kWanted = 14;
+  Value exponent = b.shiftRight(b.bitcastToI32(magnitude), kMantissaBits);
+  auto power = [&](Value biased) {
+    return b.bitcastToF32(b.shiftLeft(biased, kMantissaBits));
+  };
+  Value isNeeded = exceedsHalf(b, magnitude), one = b.f32(1.0);
+  return {b.select(isNeeded, power(b.sub(b.i32(2 * kBias + kWanted), exponent)),
+                   one),
+          b.select(isNeeded, power(b.sub(exponent, b.i32(kWanted))), one)};
+}
+
+Value largerMagnitude(KernelBuilder &b, Value vector, Value before) {
+  Value magnitudes = b.abs(vector);
+  for (int64_t lane = 0; lane < 4; ++lane)
+    before = b.max(before, b.extract(magnitudes, lane));
+  return before;
+}
+
+Value overLanes(KernelBuilder &b, Value mine, int64_t count,
+                int64_t subgroupSize, CombineLanes combine) {
+  for (int64_t distance = 1; distance < count; distance *= 2) {
+    auto other = gpu::ShuffleOp::create(b, mine, static_cast<int32_t>(distance),
+                                        static_cast<int32_t>(subgroupSize),
+                                        gpu::ShuffleMode::XOR);
+    mine = combine(b, mine, other.getShuffleResult());
+  }
+  return mine;
+}
+
+Value largerOf(KernelBuilder &b, Value lhs, Value rhs) {
+  return b.max(lhs, rhs);
+}
+
+Value sumOf(KernelBuilder &b, Value lhs, Value rhs) { return b.add(lhs, rhs); }
 
 Value multiplyElements(KernelBuilder &b, Value lhs, Value rhs) {
   return gpu::SubgroupMmaElementwiseOp::create(

@@ -30,9 +30,23 @@ void storeMatrix(KernelBuilder &b, Value matrix, Value memref, Value index,
                  int64_t stride);
 /// A sum of zeros.
 Value zeroMatrix(KernelBuilder &b);
-/// f32 rounded to f16, scalars and vectors; what is too large becomes the
-/// largest number there is.
-Value narrowInRange(KernelBuilder &b, Value f32);
+/// A power of two that brings numbers of up to some magnitude into the range of
+/// f16, and its inverse; 1 where they are in it.
+struct HalfScale {
+  Value scale, inverse;
+};
+HalfScale scaleToHalf(KernelBuilder &b, Value magnitude);
+/// Whether f16 cannot hold a number of that magnitude.
+Value exceedsHalf(KernelBuilder &b, Value magnitude);
+/// The largest magnitude of a vector's numbers, or `before` if that is larger.
+Value largerMagnitude(KernelBuilder &b, Value vector, Value before);
+
+/// What `count` neighbouring lanes have, combined; `count` is a power of two.
+using CombineLanes = Value (*)(KernelBuilder &b, Value lhs, Value rhs);
+Value overLanes(KernelBuilder &b, Value mine, int64_t count,
+                int64_t subgroupSize, CombineLanes combine);
+Value largerOf(KernelBuilder &b, Value lhs, Value rhs);
+Value sumOf(KernelBuilder &b, Value lhs, Value rhs);
 /// Two sums, element by element.
 Value multiplyElements(KernelBuilder &b, Value lhs, Value rhs);
 /// sum + left * right

@@ -84,7 +84,8 @@ int64_t matrixWorkgroupBytes(const LinearShape &shape, const MatrixTile &tile) {
                       (tile.columns / tile.subgroupColumns);
   return kHalfVectorBytes * (tile.rows * line +
                              columns / kMatrix * (kMatrix * line + kPadding)) +
-         4 * subgroups * shape.numLinears * kMatrix * kSumStride;
+         4 * (subgroups * shape.numLinears * kMatrix * kSumStride +
+              2 * tile.rows);
 }
 
 std::optional<MatrixTile> selectMatrixTile(const LinearShape &shape,

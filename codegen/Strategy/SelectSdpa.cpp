@@ -7,6 +7,10 @@
 #include "codegen/Strategy/SdpaTile.h"
 #include "dialects/Graph/TextAlignment.h"
 
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+
 namespace llmc::codegen {
 
 /// The cache that a region's operand is, or null.
@@ -34,16 +38,20 @@ static graph::StateOp findState(graph::RegionOp region, Value inBody) {
 static std::optional<graph::LoweringConfigAttr>
 selectSdpaMatrix(graph::SdpaOp sdpa, const SdpaProblem &problem,
                  target::DeviceAttr device, bool isCached) {
-  constexpr int64_t kMatrix = 16, kKeys = 32, kMostColumns = 128;
-  constexpr int64_t kFewestRows = 32;
+  constexpr int64_t kMatrix = 16, kKeys = 32;
+  constexpr int64_t kFewestRows = 32, kMostColumns = 128;
   int64_t lanes = device.getSubgroupSize();
-  if (!device.hasFeature("f16_matrix") ||
-      !device.hasFeature("subgroup_shuffle") ||
-      device.getPrefillActivations() != "f16" || !isCached ||
-      problem.elementBits != 16 || problem.isQuantized ||
-      problem.rows < kFewestRows || problem.headDim % kKeys != 0 ||
-      problem.headDim > kMostColumns || sdpa.getBias() || sdpa.getRanges() ||
-      sdpa.getRelative() || lanes % kMatrix != 0 || lanes > 64)
+  bool isOffered = device.hasFeature("f16_matrix") &&
+                   device.hasFeature("subgroup_shuffle") &&
+                   device.getPrefillActivations() == "f16" &&
+                   lanes % kMatrix == 0 && lanes <= 4 * kMatrix;
+  // Lanes of one subgroup have a query together.
+  bool isHeadOfLanes = llvm::isPowerOf2_64(problem.headDim) &&
+                       problem.headDim >= kKeys &&
+                       problem.headDim <= std::min(kMostColumns, 4 * lanes);
+  if (!isOffered || !isHeadOfLanes || !isCached || problem.elementBits != 16 ||
+      problem.isQuantized || problem.rows < kFewestRows || sdpa.getBias() ||
+      sdpa.getRanges() || sdpa.getRelative())
     return std::nullopt;
   // Subgroups share keys; but few workgroups leave much of the device idle.
   int64_t subgroups = 4, queries = problem.rows * problem.heads;
