@@ -2,8 +2,7 @@
 //
 // Larger tiles take each weight and each activation from device memory, and
 // decode it, less often, and feed the matrix units better from workgroup
-// memory; smaller ones fill the device where the result is small, and several
-// of them on one compute unit wait in turns.
+// memory; smaller ones fill the device where the result is small.
 
 #include "codegen/Strategy/MatrixTile.h"
 
@@ -18,26 +17,35 @@ constexpr int64_t kMatrix = 16;
 struct Shape {
   /// Of a workgroup, columns of all linears; of a subgroup.
   int64_t rows, columns, kStep, subgroupRows, subgroupColumns;
-  /// Speed of a full device, relative to the first (docs/performance.md).
-  double speed;
+  /// What a workgroup takes for a column of k, in relative units: measured on
+  /// an H200 with results of 256 to 11008 columns (docs/performance.md).
+  double cost;
+  /// Whether a compute unit runs several at once, which wait in turns. A unit
+  /// then takes at least as long as `kFewest` of them.
+  bool isShared;
+  /// Whether it is for pairs of linears, too.
+  bool isForPairs;
 };
 
+constexpr double kFewest = 1.5;
 constexpr Shape kShapes[] = {
-    {128, 128, 32, 64, 32, 1.0},
-    {64, 64, 64, 32, 32, 0.65},
-    {32, 64, 64, 16, 32, 0.68},
-    {32, 64, 32, 16, 32, 0.5}, // where 64 does not divide k
+    {128, 128, 32, 64, 32, 3.5, false, true},
+    {128, 64, 64, 32, 32, 2.1, false, false},
+    {32, 64, 64, 16, 32, 1.0, true, true},
+    {32, 64, 32, 16, 32, 1.4, true, true}, // where 64 does not divide k
 };
 
-/// Relative time: rounds of workgroups over the device, times the work of one.
+/// Relative time of the whole result.
 double timeOf(const LinearShape &shape, const Shape &tile,
               const DeviceLimits &device) {
-  double groups =
-      static_cast<double>(ceilDiv(shape.rows, tile.rows) *
-                          ceilDiv(shape.N * shape.numLinears, tile.columns));
-  double rounds =
-      std::max(1.0, groups / static_cast<double>(device.computeUnits));
-  return rounds * static_cast<double>(tile.rows * tile.columns) / tile.speed;
+  int64_t groups = ceilDiv(shape.rows, tile.rows) *
+                   ceilDiv(shape.N * shape.numLinears, tile.columns);
+  double ofUnit =
+      tile.isShared
+          ? std::max(kFewest, static_cast<double>(groups) /
+                                  static_cast<double>(device.computeUnits))
+          : static_cast<double>(ceilDiv(groups, device.computeUnits));
+  return ofUnit * tile.cost;
 }
 
 MatrixTile tileOf(const LinearShape &shape, const Shape &choice,
@@ -97,7 +105,8 @@ std::optional<MatrixTile> selectMatrixTile(const LinearShape &shape,
   for (const Shape &choice : kShapes) {
     MatrixTile tile = tileOf(shape, choice, device);
     double time = timeOf(shape, choice, device);
-    if (!fits(shape, tile, device) || (best && time >= bestTime))
+    if ((shape.numLinears > 1 && !choice.isForPairs) ||
+        !fits(shape, tile, device) || (best && time >= bestTime))
       continue;
     best = tile;
     bestTime = time;

@@ -39,7 +39,7 @@ static std::optional<graph::LoweringConfigAttr>
 selectSdpaMatrix(graph::SdpaOp sdpa, const SdpaProblem &problem,
                  target::DeviceAttr device, bool isCached) {
   constexpr int64_t kMatrix = 16, kKeys = 32;
-  constexpr int64_t kFewestRows = 32, kMostColumns = 128;
+  constexpr int64_t kFewestRows = 64, kMostColumns = 128;
   int64_t lanes = device.getSubgroupSize();
   bool isOffered = device.hasFeature("f16_matrix") &&
                    device.hasFeature("subgroup_shuffle") &&

@@ -34,8 +34,8 @@ TEST(MatrixTile, SmallResultsFillTheDevice) {
 }
 
 TEST(MatrixTile, APairSharesTheColumns) {
-  auto one = selectMatrixTile(shape(512, 6144, 1024), device()),
-       two = selectMatrixTile(shape(512, 3072, 1024, 2), device());
+  auto one = selectMatrixTile(shape(512, 4096, 1024), device()),
+       two = selectMatrixTile(shape(512, 2048, 1024, 2), device());
   ASSERT_TRUE(one && two);
   EXPECT_EQ(two->columns * 2, one->columns);
   EXPECT_EQ(two->subgroupColumns * 2, one->subgroupColumns);
