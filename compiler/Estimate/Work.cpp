@@ -95,8 +95,8 @@ void WorkCounter::addState(const format::Slice &slice,
   auto context = static_cast<double>(manifest.model().max_context());
   if (context == 0)
     return;
-  double positions =
-      isAttention(work.kind) ? filledPositions() : static_cast<double>(step.rows);
+  double positions = isAttention(work.kind) ? filledPositions()
+                                            : static_cast<double>(step.rows);
   work.stateBytes +=
       static_cast<double>(slice.range()) * std::min(1.0, positions / context);
 }
