@@ -14,6 +14,9 @@
 
 namespace llmc::codegen {
 
+/// Of a workgroup.
+constexpr int64_t kFewestLanes = 16;
+
 /// Of a compiler that loads early: decoded columns of a quad, of one linear,
 /// and inputs are alive as whole vectors, inputs of both halves of a unit of
 /// nibbles; and a quarter more for what is moved ahead. Fitted to turnip's.
@@ -147,12 +150,39 @@ static int64_t selectShare(const LinearShape &shape, int64_t limit) {
   return isPair ? 2 * group : group;
 }
 
+/// As many invocations as there are shares for; 64: 16 shares of k for each of
+/// a tile's four quads.
+static int64_t selectLanes(const LinearShape &shape, int64_t kStep,
+                           const DeviceLimits &device,
+                           const GemvStrategy &strategy) {
+  int64_t shares = ceilDiv(shape.K, kStep),
+          lanes = powerOfTwoAtMost(
+              std::min(strategy.maxLanes, device.maxInvocations));
+  while (lanes > kFewestLanes && lanes / kQuadsPerTile > shares)
+    lanes /= 2;
+  return lanes;
+}
+
+/// Whether a compiler takes more than the registers of full occupancy for two
+/// groups in the body, where the input is staged: in parts, or for invocations
+/// that are fewer because rows are short (Q4_K's pairs are unpacked together
+/// and fit; measured with panvk).
+static bool isPairTooMuch(const LinearShape &shape, const LinearTile &tile,
+                          const DeviceLimits &device,
+                          const GemvStrategy &strategy) {
+  if (strategy.staging == Staging::Never ||
+      tile.kStep != 2 * scaleGroupColumns(shape.format))
+    return false;
+  int64_t staged = gemvStagedColumns(shape, tile, device, strategy);
+  return (staged != 0 && staged < shape.K) ||
+         (shape.format != WeightFormat::Q4_K &&
+          tile.workgroup[0] <
+              std::min(strategy.maxLanes, device.maxInvocations));
+}
+
 std::optional<LinearTile> selectGemv(const LinearShape &shape,
                                      const DeviceLimits &device,
                                      const GemvStrategy &strategy) {
-  // 64 lanes: 16 shares of k for each of a tile's four quads. Fewer when there
-  // is less to share.
-  constexpr int64_t kFewestLanes = 16;
   if (device.maxInvocations < kFewestLanes)
     return std::nullopt;
   bool inTurn = strategy.linearsInTurn ||
@@ -177,12 +207,11 @@ std::optional<LinearTile> selectGemv(const LinearShape &shape,
     int64_t limit = std::min({step, 2 * step / rows, device.maxUnroll});
     LinearTile tile{
         true, {1, 1, 1}, rows, 4 * vectors, selectShare(shape, limit), 0, 0};
-    int64_t shares = ceilDiv(shape.K, tile.kStep);
-    tile.workgroup[0] =
-        powerOfTwoAtMost(std::min(strategy.maxLanes, device.maxInvocations));
-    while (tile.workgroup[0] > kFewestLanes &&
-           tile.workgroup[0] / kQuadsPerTile > shares)
-      tile.workgroup[0] /= 2;
+    tile.workgroup[0] = selectLanes(shape, tile.kStep, device, strategy);
+    if (isPairTooMuch(shape, tile, device, strategy)) {
+      tile.kStep /= 2;
+      tile.workgroup[0] = selectLanes(shape, tile.kStep, device, strategy);
+    }
     tile.accumulators = rows * tile.columns;
     tile.registers = gemvRegisters(shape, tile, device, strategy);
     bool fits = tile.registers <= device.registersMax &&

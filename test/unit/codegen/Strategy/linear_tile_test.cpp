@@ -148,6 +148,25 @@ TEST(LinearTile, fillingTheDeviceMayCostSomeEfficiency) {
   EXPECT_EQ(sumsOf(256), 32);
 }
 
+/// Two groups in the body cost panvk's compiler the second thread there.
+TEST(LinearTile, oneGroupAtOnceWhereInputIsStagedInPartsOrRowsAreShort) {
+  FamilyStrategy strategy;
+  strategy.gemv.maxStep = 64;
+  strategy.gemv.staging = Staging::Always;
+  auto stepOf = [&](WeightFormat format, int64_t columns) {
+    LinearShape linear = shape(format, 1);
+    linear.K = columns;
+    auto tile = selectLinearTile(linear, device(64, 192), strategy);
+    return tile ? tile->kStep : 0;
+  };
+  for (WeightFormat format : {WeightFormat::Q4_0, WeightFormat::Q4_K}) {
+    EXPECT_EQ(stepOf(format, 1024), 64);
+    EXPECT_EQ(stepOf(format, 16384), 32); // 4096 floats are staged at most
+  }
+  EXPECT_EQ(stepOf(WeightFormat::Q4_0, 512), 32);
+  EXPECT_EQ(stepOf(WeightFormat::Q4_K, 512), 64);
+}
+
 TEST(LinearTile, linearsInTurnTakeTheRegistersOfOne) {
   FamilyStrategy strategy;
   auto together =
