@@ -62,7 +62,7 @@ struct CompileOptions {
   /// (llmc-expose-regions), to verify a file; empty: none.
   std::vector<int64_t> exposedRows;
   /// Whether the file holds tests of its kernels (decision 0010).
-  bool selfTests = false;
+  bool selfTests = true;
   /// A folder for the IR after each phase, in numbered files; empty: none.
   std::string dumpFolder;
   /// Where to write IR and passes when a pass fails or crashes; empty: nowhere.

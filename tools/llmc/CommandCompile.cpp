@@ -37,8 +37,9 @@ int runCompile(const Arguments &arguments) {
   options.list("target,t", "NAMES", compile.targets,
                "targets, or paths of .textproto files, in order of preference");
   options.text("output,o", "FILE", compile.outputPath, "the .llmc file");
-  options.flag("self-test", compile.selfTests,
-               "put tests of the file's kernels into it");
+  bool omitsSelfTests = false;
+  options.flag("no-self-test", omitsSelfTests,
+               "leave out the tests of the file's kernels");
   options.list("limit", "NAME=N,…", compile.limits,
                "lower limits of the targets, for tests (docs/targets.md)");
   options.integer("max-context", "N", compile.maxContext, 1, int64_t{1} << 24,
@@ -74,6 +75,7 @@ int runCompile(const Arguments &arguments) {
       outcome != Options::Outcome::Ready)
     return outcome == Options::Outcome::Done ? kExitOk : kExitUsage;
   compile.emit = emitOf(emit);
+  compile.selfTests = !omitsSelfTests;
 
   Status status;
   std::string text;

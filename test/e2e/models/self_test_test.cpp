@@ -36,8 +36,8 @@ std::set<std::string> namesOf(const format::Variant &variant,
 
 void compileWithTests(const std::string &model, const std::string &file,
                       const std::string &targets) {
-  const ToolResult done = runTool(
-      {"compile", model, "--target=" + targets, "--self-test", "-o", file});
+  const ToolResult done =
+      runTool({"compile", model, "--target=" + targets, "-o", file});
   ASSERT_EQ(done.exitCode, 0) << done.errors;
 }
 
@@ -75,6 +75,22 @@ INSTANTIATE_TEST_SUITE_P(
         c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
       return name;
     });
+
+TEST(SelfTest, IsLeftOutWhenAskedTo) {
+  TemporaryFolder folder;
+  const std::string model = findGolden("tiny-llama-Q4_0", folder);
+  const std::string file = folder.file("model.llmc");
+  for (const bool isLeftOut : {false, true}) {
+    std::vector<std::string> arguments = {"compile", model, "--target=lavapipe",
+                                          "-o", file};
+    if (isLeftOut)
+      arguments.push_back("--no-self-test");
+    ASSERT_EQ(runTool(arguments).exitCode, 0);
+    auto reader = format::Reader::open(file);
+    ASSERT_TRUE(reader.ok());
+    EXPECT_EQ((*reader)->manifest().variants(0).has_self_test(), !isLeftOut);
+  }
+}
 
 TEST(SelfTest, AVariantThatFailsIsPassedOver) {
   LLMC_E2E_NEED_DEVICE();
