@@ -145,8 +145,9 @@ def QuantizeActivationsPass : Pass<"llmc-quantize-activations", "::mlir::func::F
   let description = [{
     Runs on a function of one row bucket (`graph.rows`) of more than 8 rows, for a device whose `prefill_activations` is
     `i8`; other functions stay as they are. Each tensor that linears on 4- to 8-bit weights read is quantized once, with
-    a scale a row behind an rms_norm or layer_norm (its workgroup has the whole row), for 32 columns elsewhere. Linears on f32, f16 and
-    bf16 weights, and on Q2_K, whose offsets are for 16 columns, keep reading floats.
+    a scale a row behind an rms_norm (its workgroup has the whole row), for 32 columns elsewhere. Linears behind a layer_norm,
+    whose outliers codes do not bear (decision 0006), on f32, f16 and bf16 weights, and on Q2_K, whose offsets are for 16 columns,
+    keep reading floats.
 
     ```mlir
     %y = graph.rms_norm %x, %g              %y = graph.rms_norm %x, %g

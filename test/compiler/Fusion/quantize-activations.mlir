@@ -33,6 +33,25 @@ module attributes {target.device = #target.device<name = "test", family = generi
     return %a, %b, %c : tensor<?x32xf32>, tensor<?x32xf32>, tensor<?x32xf32>
   }
 
+  // Outliers behind a layer_norm are left as they are; what a linear gives is quantized for 32 columns.
+  // CHECK-LABEL: @layer_norm_r32
+  // CHECK: %[[N:.+]] = graph.layer_norm
+  // CHECK-NOT: graph.quantize_activations
+  // CHECK: %[[A:.+]] = graph.quantized_linear %[[N]], %{{.+}} : tensor<?x64xf32>, {{.*}}q4_0
+  // CHECK-NEXT: %[[Q:.+]], %[[S:.+]], %{{.+}} = graph.quantize_activations %[[A]] group 32
+  // CHECK: graph.quantized_linear %[[Q]], %{{.+}} scales %[[S]]
+  graph.weight @down : tensor<64x32x!graph.encoded<q8_0>> from [#graph.source<file = 0, offset = 0, rows = 64>]
+  func.func @layer_norm_r32(%x: tensor<?x64xf32>) -> tensor<?x64xf32> attributes {graph.rows = 32 : i64} {
+    %g = graph.load_weight @gain : tensor<64x!graph.encoded<f32>>
+    %gain = graph.dequantize %g : tensor<64x!graph.encoded<f32>> -> tensor<64xf32>
+    %n = graph.layer_norm %x, %gain epsilon 1.0e-5 : tensor<?x64xf32>, tensor<64xf32> -> tensor<?x64xf32>
+    %w4 = graph.load_weight @w4 : tensor<32x64x!graph.encoded<q4_0>>
+    %w8 = graph.load_weight @down : tensor<64x32x!graph.encoded<q8_0>>
+    %a = graph.quantized_linear %n, %w4 : tensor<?x64xf32>, tensor<32x64x!graph.encoded<q4_0>> -> tensor<?x32xf32>
+    %b = graph.quantized_linear %a, %w8 : tensor<?x32xf32>, tensor<64x32x!graph.encoded<q8_0>> -> tensor<?x64xf32>
+    return %b : tensor<?x64xf32>
+  }
+
   // Few rows are no matrix product.
   // CHECK-LABEL: @norm_r8
   // CHECK-NOT: graph.quantize_activations
