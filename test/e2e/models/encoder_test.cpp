@@ -4,7 +4,7 @@
 // independent implementation (test/data/golden), texts in batches and alone,
 // what is refused, and the command line.
 
-#include "test/e2e/compiled/EndToEnd.h"
+#include "test/e2e/models/GoldenTest.h"
 
 #include <cmath>
 #include <cstring>
@@ -18,10 +18,7 @@ using runtime::TokenList;
 /// Of the largest number; the README beside the numbers says why no more.
 constexpr double kTolerance = 5e-5;
 
-struct Case {
-  const char *model;
-  const char *target;
-};
+using Case = ModelOnTarget;
 
 class GoldenEncoders : public testing::TestWithParam<Case> {};
 
@@ -54,14 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"tiny-bert-Q4_0", "vulkan-1.1"},
                     Case{"tiny-lfm2-embedding-f16", "lavapipe"},
                     Case{"tiny-lfm2-embedding-f16", "vulkan-1.1"}),
-    [](const auto &info) {
-      std::string name =
-          info.param.model + std::string("_") + info.param.target;
-      for (char &character : name)
-        if (!isalnum(static_cast<unsigned char>(character)))
-          character = '_';
-      return name;
-    });
+    nameOfModelOnTarget);
 
 /// Ids of a text of `length` tokens.
 TokenList textOf(int length) {

@@ -3,7 +3,7 @@
 // Logits of the golden models on a device, against those of an independent
 // implementation (test/data/golden), for whole prompts and token by token.
 
-#include "test/e2e/compiled/EndToEnd.h"
+#include "test/e2e/models/GoldenTest.h"
 
 namespace llmc::test {
 namespace {
@@ -11,12 +11,10 @@ namespace {
 /// Of the largest logit; the README beside the numbers says why no more.
 constexpr double kTolerance = 5e-5;
 
-struct Case {
-  const char *model;
-  const char *target;
-};
+using Case = ModelOnTarget;
 
-class GoldenLogits : public testing::TestWithParam<Case> {};
+class GoldenLogits : public GoldenTest,
+                     public testing::WithParamInterface<Case> {};
 
 /// The ids that greedy decoding gives, from the row of the last prompt token
 /// on.
@@ -32,33 +30,27 @@ std::vector<int32_t> greedyIds(runtime::LanguageModel &model,
 }
 
 TEST_P(GoldenLogits, AgreeForPromptsAndTokenByToken) {
-  LLMC_E2E_NEED_DEVICE();
-  TemporaryFolder folder;
-  const Golden golden = readGolden(GetParam().model, folder);
-  if (golden.modelPath.empty())
-    GTEST_SKIP() << "no Python with numpy to make the f16 model";
+  loadGolden(GetParam().model, {GetParam().target});
+  if (!model)
+    return;
   ASSERT_EQ(golden.prompt.size(), 48u);
   ASSERT_EQ(golden.greedy.size(), 16u);
-  const std::string file = folder.file("model.llmc");
-  LLMC_E2E_OK(compile(golden.modelPath, file, {GetParam().target}));
-  auto model = loadLanguageModel(file);
-  ASSERT_TRUE(model.ok()) << model.status().message();
-  const size_t vocabulary = (*model)->vocabularySize();
+  const size_t vocabulary = model->vocabularySize();
   ASSERT_EQ(golden.logits.size(), 64 * vocabulary);
 
-  auto prefilled = prefillAll(**model, golden.prompt);
+  auto prefilled = prefillAll(*model, golden.prompt);
   ASSERT_TRUE(prefilled.ok()) << prefilled.status().message();
-  EXPECT_EQ(greedyIds(**model,
+  EXPECT_EQ(greedyIds(*model,
                       {prefilled->end() - static_cast<ptrdiff_t>(vocabulary),
                        prefilled->end()},
                       golden.greedy.size()),
             golden.greedy);
 
-  LLMC_E2E_OK((*model)->reset());
-  auto all = prefillAll(**model, golden.allTokens());
+  LLMC_E2E_OK(model->reset());
+  auto all = prefillAll(*model, golden.allTokens());
   ASSERT_TRUE(all.ok()) << all.status().message();
-  LLMC_E2E_OK((*model)->reset());
-  auto single = decodeAll(**model, golden.allTokens());
+  LLMC_E2E_OK(model->reset());
+  auto single = decodeAll(*model, golden.allTokens());
   ASSERT_TRUE(single.ok()) << single.status().message();
 
   EXPECT_LE(relativeDifference(*all, golden.logits), kTolerance);
@@ -112,14 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"tiny-qwen3-Q4_K_M", "vulkan-1.1"},
         Case{"tiny-qwen3-Q4_0", "vulkan-1.1"},
         Case{"stress-qwen3-Q8_0", "vulkan-1.1"}),
-    [](const auto &info) {
-      std::string name =
-          info.param.model + std::string("_") + info.param.target;
-      for (char &character : name)
-        if (!isalnum(static_cast<unsigned char>(character)))
-          character = '_';
-      return name;
-    });
+    nameOfModelOnTarget);
 
 } // namespace
 } // namespace llmc::test

@@ -4,13 +4,14 @@
 // logits of the same bits however tokens are dealt to steps.
 
 #include "runtime/session/Generator.h"
-#include "test/e2e/compiled/EndToEnd.h"
+#include "test/e2e/models/GoldenTest.h"
 
 #include <numeric>
 
 namespace llmc::test {
 namespace {
 
+using PromptLookup = GoldenTest;
 using Tokens = std::vector<int32_t>;
 
 /// The first prompts repeat themselves, the others do not.
@@ -33,21 +34,17 @@ runtime::GenerateResult run(runtime::LanguageModel &model, const Tokens &prompt,
   return result.ok() ? *result : runtime::GenerateResult();
 }
 
-TEST(PromptLookup, GivesTheTokensOfPlainGreedyDecoding) {
-  LLMC_E2E_NEED_DEVICE();
-  TemporaryFolder folder;
-  const Golden golden = readGolden("tiny-qwen3-Q4_K_M", folder);
-  const std::string file = folder.file("model.llmc");
-  LLMC_E2E_OK(compile(golden.modelPath, file));
-  auto model = loadLanguageModel(file);
-  ASSERT_TRUE(model.ok()) << model.status().message();
-  ASSERT_GT((*model)->draftRows(), 1u);
+TEST_F(PromptLookup, GivesTheTokensOfPlainGreedyDecoding) {
+  loadGolden("tiny-qwen3-Q4_K_M");
+  if (!model)
+    return;
+  ASSERT_GT(model->draftRows(), 1u);
   uint32_t numPlain = 0, numGuessed = 0;
   for (int32_t number = 0; number < 50; ++number) {
     const Tokens prompt = makePrompt(number);
-    const auto plain = run(**model, prompt, std::nullopt);
-    const auto guessed = run(**model, prompt, 7);
-    EXPECT_EQ(run(**model, prompt, 0).ids, guessed.ids) << "prompt " << number;
+    const auto plain = run(*model, prompt, std::nullopt);
+    const auto guessed = run(*model, prompt, 7);
+    EXPECT_EQ(run(*model, prompt, 0).ids, guessed.ids) << "prompt " << number;
     EXPECT_EQ(guessed.ids, plain.ids) << "prompt " << number;
     EXPECT_LE(guessed.numSteps, plain.numSteps);
     numPlain += plain.numSteps;
@@ -57,22 +54,18 @@ TEST(PromptLookup, GivesTheTokensOfPlainGreedyDecoding) {
 }
 
 // Why guessing changes nothing: a row has the same bits in every step.
-TEST(PromptLookup, RowsHaveTheBitsOfSingleRows) {
-  LLMC_E2E_NEED_DEVICE();
-  TemporaryFolder folder;
-  const Golden golden = readGolden("tiny-llama-Q4_0", folder);
-  const std::string file = folder.file("model.llmc");
-  LLMC_E2E_OK(compile(golden.modelPath, file));
-  auto model = loadLanguageModel(file);
-  ASSERT_TRUE(model.ok()) << model.status().message();
+TEST_F(PromptLookup, RowsHaveTheBitsOfSingleRows) {
+  loadGolden("tiny-llama-Q4_0");
+  if (!model)
+    return;
   const auto rowsOf = [&](const std::vector<size_t> &steps) {
-    EXPECT_TRUE((*model)->reset().ok());
+    EXPECT_TRUE(model->reset().ok());
     std::vector<float> rows;
     const int32_t *next = golden.prompt.data();
     for (const size_t count : steps) {
       const Status status =
-          (*model)->decodeDraft(next, count, [&](const float *row) {
-            rows.insert(rows.end(), row, row + (*model)->vocabularySize());
+          model->decodeDraft(next, count, [&](const float *row) {
+            rows.insert(rows.end(), row, row + model->vocabularySize());
             return okStatus();
           });
       EXPECT_TRUE(status.ok()) << status.message();

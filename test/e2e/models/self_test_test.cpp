@@ -3,7 +3,7 @@
 // The self-test that a compiled file holds: every kernel has a case, the device
 // passes, and a variant that does not is passed over.
 
-#include "test/e2e/compiled/EndToEnd.h"
+#include "test/e2e/models/GoldenTest.h"
 
 #include <set>
 
@@ -69,12 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
     Models, SelfTestOf,
     testing::Values("tiny-llama-Q4_0", "tiny-qwen3-Q4_K_M", "tiny-llama-f16",
                     "tiny-lfm2-Q4_0", "tiny-gemma2-Q4_K_M", "tiny-bert-Q4_0"),
-    [](const auto &info) {
-      std::string name = info.param;
-      for (char &c : name)
-        c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-      return name;
-    });
+    [](const auto &info) { return asTestName(info.param); });
 
 TEST(SelfTest, IsLeftOutWhenAskedTo) {
   TemporaryFolder folder;

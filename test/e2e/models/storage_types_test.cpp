@@ -3,7 +3,7 @@
 // KV caches of int8 and activations of f16: how far logits move, in prompts and
 // token by token, and what sessions do with such caches.
 
-#include "test/e2e/compiled/EndToEnd.h"
+#include "test/e2e/models/GoldenTest.h"
 
 namespace llmc::test {
 namespace {
@@ -18,30 +18,21 @@ struct Case {
 };
 
 std::string nameOf(const Case &one) {
-  std::string name = std::string(one.model) + "_" + one.activations + one.kv;
-  for (char &character : name)
-    if (!isalnum(static_cast<unsigned char>(character)))
-      character = '_';
-  return name;
+  return asTestName(std::string(one.model) + "_" + one.activations + one.kv);
 }
 
-class StorageTypes : public testing::TestWithParam<Case> {};
+class StorageTypes : public GoldenTest,
+                     public testing::WithParamInterface<Case> {};
 
 TEST_P(StorageTypes, MoveLogitsALittle) {
-  LLMC_E2E_NEED_DEVICE();
-  TemporaryFolder folder;
-  const Golden golden = readGolden(GetParam().model, folder);
-  if (golden.modelPath.empty())
-    GTEST_SKIP() << "no Python with numpy to make the f16 model";
-  const std::string file = folder.file("model.llmc");
-  LLMC_E2E_OK(compile(golden.modelPath, file, {"lavapipe"}, 0, {},
-                      GetParam().activations, GetParam().kv));
-  auto model = loadLanguageModel(file);
-  ASSERT_TRUE(model.ok()) << model.status().message();
-  auto all = prefillAll(**model, golden.allTokens());
+  loadGolden(GetParam().model, {"lavapipe"}, 0, GetParam().activations,
+             GetParam().kv);
+  if (!model)
+    return;
+  auto all = prefillAll(*model, golden.allTokens());
   ASSERT_TRUE(all.ok()) << all.status().message();
-  LLMC_E2E_OK((*model)->reset());
-  auto single = decodeAll(**model, golden.allTokens());
+  LLMC_E2E_OK(model->reset());
+  auto single = decodeAll(*model, golden.allTokens());
   ASSERT_TRUE(single.ok()) << single.status().message();
   for (const std::vector<float> *logits : {&*all, &*single}) {
     const double difference = relativeDifference(*logits, golden.logits);
@@ -90,27 +81,25 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"tiny-llama-Q8_0", "f16", "int8", kKv}),
     [](const auto &info) { return nameOf(info.param); });
 
+using Int8CacheSessions = GoldenTest;
+
 // Going back, a fork and a saved session see the same codes and scales.
-TEST(Int8CacheSessions, GoBackForkAndRestore) {
-  LLMC_E2E_NEED_DEVICE();
-  TemporaryFolder folder;
-  const Golden golden = readGolden("tiny-gemma3-Q4_0", folder);
-  const std::string file = folder.file("model.llmc");
-  LLMC_E2E_OK(compile(golden.modelPath, file, {"lavapipe"}, 0, {}, "", "int8"));
-  auto model = loadLanguageModel(file);
-  ASSERT_TRUE(model.ok()) << model.status().message();
+TEST_F(Int8CacheSessions, GoBackForkAndRestore) {
+  loadGolden("tiny-gemma3-Q4_0", {"lavapipe"}, 0, "", "int8");
+  if (!model)
+    return;
   const std::vector<int32_t> begin(golden.prompt.begin(),
                                    golden.prompt.begin() + 20),
       rest(golden.prompt.begin() + 20, golden.prompt.begin() + 25);
-  LLMC_E2E_OK((*model)->prefill(begin, nullptr));
-  LLMC_E2E_OK((*model)->save(folder.file("session")));
-  auto fork = (*model)->fork();
+  LLMC_E2E_OK(model->prefill(begin, nullptr));
+  LLMC_E2E_OK(model->save(folder.file("session")));
+  auto fork = model->fork();
   ASSERT_TRUE(fork.ok()) << fork.status().message();
-  auto wanted = decodeAll(**model, rest);
+  auto wanted = decodeAll(*model, rest);
   ASSERT_TRUE(wanted.ok()) << wanted.status().message();
 
-  LLMC_E2E_OK((*model)->truncate(20));
-  auto again = decodeAll(**model, rest);
+  LLMC_E2E_OK(model->truncate(20));
+  auto again = decodeAll(*model, rest);
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(*again, *wanted);
   auto forked = decodeAll(**fork, rest);
