@@ -6,6 +6,7 @@
 
 #include "codegen/Lowering/Passes.h"
 #include "codegen/Lowering/RegionLowering.h"
+#include "dialects/Graph/RegionResults.h"
 #include "dialects/Target/ModuleDevice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -61,13 +62,6 @@ llvm::StringSet<> findKeptNames(ModuleOp module) {
   return kept;
 }
 
-/// The value that a chain of reshapes shows.
-Value throughReshapes(Value value) {
-  while (auto reshape = value.getDefiningOp<graph::ReshapeOp>())
-    value = reshape.getInput();
-  return value;
-}
-
 /// Lowers one function into one entry.
 class FunctionLowering {
 public:
@@ -112,7 +106,12 @@ View FunctionLowering::newView(Location loc, program::Storage storage,
                        ? view.columns()
                        : paddedRow(view.columns());
   int64_t rowBytes = view.rowStride * (view.isHalf ? 2 : 4);
-  view.slice = entry.slice(loc, storage, name, numRows * rowBytes, type);
+  // The host reads rows of f16 as words of two, padding included.
+  RankedTensorType stored = type;
+  if (view.isHalf && storage != program::Storage::Arena)
+    stored = RankedTensorType::get({type.getDimSize(0), view.rowStride / 2},
+                                   IntegerType::get(type.getContext(), 32));
+  view.slice = entry.slice(loc, storage, name, numRows * rowBytes, stored);
   if (storage != program::Storage::Arena) {
     Builder builder(loc.getContext());
     Operation *slice = view.slice.getDefiningOp();
@@ -164,7 +163,7 @@ LogicalResult FunctionLowering::addReturned() {
   Operation *terminator = func.getBody().front().getTerminator();
   for (auto [number, operand] : llvm::enumerate(terminator->getOperands())) {
     StringRef name = resultName(func, number);
-    Value value = throughReshapes(operand);
+    Value value = graph::throughReshapes(operand);
     if (name.empty() || !value.getDefiningOp<graph::RegionOp>())
       return func.emitOpError("returns result ")
              << number << ", which has no " << kNameAttr

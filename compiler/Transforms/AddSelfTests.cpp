@@ -4,7 +4,7 @@
 
 #include "compiler/Transforms/Passes.h"
 
-#include "dialects/Graph/Graph.h"
+#include "dialects/Graph/RegionResults.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
@@ -27,12 +27,8 @@ constexpr StringRef kNameAttr = "graph.name";
 
 /// Whether the host can read a region's result, and write it in its place.
 bool isPlain(OpResult result) {
-  auto region = cast<graph::RegionOp>(result.getOwner());
-  Value inBody = region.getBody().front().getTerminator()->getOperand(
-      result.getResultNumber());
-  return cast<RankedTensorType>(result.getType()).getElementType().isF32() &&
-         !inBody.getDefiningOp<graph::KvAppendOp>() &&
-         !inBody.getDefiningOp<graph::QuantizeActivationsOp>();
+  return graph::isReadableResult(result) &&
+         cast<RankedTensorType>(result.getType()).getElementType().isF32();
 }
 
 /// What a test of one region takes from its function.

@@ -6,7 +6,7 @@
 
 #include "compiler/Transforms/Passes.h"
 
-#include "dialects/Graph/Graph.h"
+#include "dialects/Graph/RegionResults.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #define DEBUG_TYPE "llmc-expose-regions"
@@ -17,22 +17,6 @@ namespace llmc::transforms {
 #include "compiler/Transforms/Passes.h.inc"
 
 namespace {
-
-/// The value that a chain of reshapes shows.
-Value throughReshapes(Value value) {
-  while (auto reshape = value.getDefiningOp<graph::ReshapeOp>())
-    value = reshape.getInput();
-  return value;
-}
-
-bool isVisible(OpResult result) {
-  auto region = cast<graph::RegionOp>(result.getOwner());
-  Value inBody = region.getBody().front().getTerminator()->getOperand(
-      result.getResultNumber());
-  return cast<RankedTensorType>(result.getType()).getElementType().isF32() &&
-         !inBody.getDefiningOp<graph::KvAppendOp>() &&
-         !inBody.getDefiningOp<graph::QuantizeActivationsOp>();
-}
 
 //===----------------------------------------------------------------------===//
 // llmc-expose-regions
@@ -51,12 +35,12 @@ struct ExposeRegionsPass final
     Operation *terminator = function.front().getTerminator();
     llvm::SmallDenseSet<Value> returned;
     for (Value operand : terminator->getOperands())
-      returned.insert(throughReshapes(operand));
+      returned.insert(graph::throughReshapes(operand));
     SmallVector<Value> results(terminator->getOperands());
     int64_t number = 0;
     for (auto region : function.getOps<graph::RegionOp>()) {
       for (OpResult result : region->getResults())
-        if (isVisible(result) && !returned.contains(result)) {
+        if (graph::isReadableResult(result) && !returned.contains(result)) {
           addResult(function, results,
                     "region." + Twine(number) + "." +
                         Twine(result.getResultNumber()),

@@ -82,7 +82,8 @@ def ExposeRegionsPass : Pass<"llmc-expose-regions", "::mlir::func::FuncOp"> {
   let summary = "return the results of all regions, to look at each dispatch";
   let description = [{
     Results of regions that the function does not return yet become further results, named `region.N.K` for result K of
-    its region N. Results that lie in a state (kv_append) and quantized activations stay inside. The kernels are the same
+    its region N. Results that lie in a state (kv_append) and quantized activations stay inside; those of f16 become
+    results of f16. The kernels are the same
     as without this pass; only where they write changes.
 
     ```mlir

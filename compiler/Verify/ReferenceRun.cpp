@@ -89,7 +89,11 @@ StatusOr<NamedNumbers> ReferenceRun::run(const std::string &function,
           if (observer)
             observer({"region." + std::to_string(number) + "." +
                           std::to_string(index),
-                      labelOf(region), boundOf(arithmeticOf(region)), numbers});
+                      labelOf(region), boundOf(arithmeticOf(region)),
+                      cast<RankedTensorType>(region.getResult(index).getType())
+                          .getElementType()
+                          .isF16(),
+                      numbers});
           result.values = std::move(numbers.values);
         }
         ++number;

@@ -33,6 +33,8 @@ struct RegionResult {
   std::string label;
   /// Most of max |difference| / max |number| (decision 0008).
   double bound;
+  /// Whether the device stores it as f16.
+  bool isHalf;
   Numbers &numbers;
 };
 

@@ -8,9 +8,11 @@
 
 #include "compiler/Driver/Driver.h"
 #include "compiler/Driver/RecordedOptions.h"
+#include "dialects/Graph/Encoding.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -108,6 +110,22 @@ std::vector<HostInput> inputsOf(const format::Entry &entry,
   return inputs;
 }
 
+/// The numbers in |rows| rows of f16, which an output has as words of two with
+/// padding at the end of a row.
+std::vector<float> unpackHalves(const std::vector<float> &words, size_t rows,
+                                size_t columns) {
+  const size_t wordsOfRow = words.size() / rows;
+  std::vector<float> numbers;
+  for (size_t row = 0; row < rows; ++row)
+    for (size_t column = 0; column < columns; ++column) {
+      uint32_t word;
+      std::memcpy(&word, &words[row * wordsOfRow + column / 2], sizeof(word));
+      numbers.push_back(graph::halfToFloat(
+          static_cast<uint16_t>(column % 2 == 0 ? word : word >> 16)));
+    }
+  return numbers;
+}
+
 /// The first numbers of |found|, as many as |wanted| has: a step may have less
 /// results than rows.
 double errorOfFirst(const std::vector<float> &found,
@@ -175,7 +193,12 @@ VisibleRun::compareFunction(const std::string &function,
     lastBound = region.bound;
     std::vector<double> &wanted = region.numbers.values;
     auto visible = found.find(region.name);
-    if (visible == found.end() || visible->second.size() < wanted.size())
+    if (visible == found.end())
+      return;
+    if (region.isHalf)
+      visible->second = unpackHalves(
+          visible->second, rows, wanted.size() / region.numbers.shape.front());
+    if (visible->second.size() < wanted.size())
       return;
     dispatches.push_back({function + " " + region.label,
                           errorOfFirst(visible->second, wanted), region.bound});
