@@ -79,9 +79,9 @@ Status LanguageModelVerifier::compareStep(size_t first, size_t count) {
   last.firstRow = static_cast<int32_t>(count) - 1;
   return visible
       ->compareFunction("logits", last,
-                        {{"hidden", std::move((*forward)["hidden"])},
+                        {{"hidden", std::move(forward->numbers["hidden"])},
                          {"first_row", {{}, {double(last.firstRow)}}}},
-                        report.dispatches)
+                        report.dispatches, forward->bound)
       .status();
 }
 

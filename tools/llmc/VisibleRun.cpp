@@ -163,11 +163,10 @@ VisibleRun::create(const VerifyRequest &request, const runtime::Module &file,
   return run;
 }
 
-StatusOr<verify::NamedNumbers>
-VisibleRun::compareFunction(const std::string &function,
-                            const runtime::StepWords &words,
-                            const verify::NamedNumbers &arguments,
-                            std::vector<Comparison> &dispatches) {
+StatusOr<FunctionResult> VisibleRun::compareFunction(
+    const std::string &function, const runtime::StepWords &words,
+    const verify::NamedNumbers &arguments, std::vector<Comparison> &dispatches,
+    double inputBound) {
   LLMC_ASSIGN_OR_RETURN(
       const uint32_t entry,
       session->findEntry(function, static_cast<uint32_t>(words.rows)));
@@ -190,7 +189,7 @@ VisibleRun::compareFunction(const std::string &function,
   double lastBound = 0;
   auto compare = [&](const verify::RegionResult &region) {
     lastLabel = region.label;
-    lastBound = region.bound;
+    lastBound = std::max(region.bound, inputBound);
     std::vector<double> &wanted = region.numbers.values;
     auto visible = found.find(region.name);
     if (visible == found.end())
@@ -201,12 +200,13 @@ VisibleRun::compareFunction(const std::string &function,
     if (visible->second.size() < wanted.size())
       return;
     dispatches.push_back({function + " " + region.label,
-                          errorOfFirst(visible->second, wanted), region.bound});
+                          errorOfFirst(visible->second, wanted), lastBound});
     std::copy_n(visible->second.begin(), wanted.size(), wanted.begin());
+    inputBound = 0;
   };
   auto results = evaluator->run(function, described.rows(), arguments, compare);
   if (!results.ok())
-    return results;
+    return results.status();
   // What the function returns anyway: if one value, its last dispatch's.
   verify::NamedNumbers returned = std::move(*results);
   for (auto it = returned.begin(); it != returned.end();)
@@ -218,7 +218,7 @@ VisibleRun::compareFunction(const std::string &function,
       dispatches.push_back(
           {function + " " + (returned.size() == 1 ? lastLabel : name),
            errorOfFirst(visible->second, numbers.values), lastBound});
-  return returned;
+  return FunctionResult{std::move(returned), lastBound};
 }
 
 } // namespace llmc::tool

@@ -25,6 +25,13 @@ double relativeError(const std::vector<double> &found,
 int64_t bucketFor(const runtime::Module &module, const std::string &function,
                   int64_t rows);
 
+/// What a function returned, as the evaluator has it, and the bound of the
+/// dispatch that gave it (the last one).
+struct FunctionResult {
+  verify::NamedNumbers numbers;
+  double bound = 0;
+};
+
 class VisibleRun {
 public:
   /// Compiles as |file| says that it was; the entries for |exposedRows| rows
@@ -35,13 +42,15 @@ public:
          const std::vector<int64_t> &exposedRows);
 
   /// Runs a function on the device and on the evaluator, which goes on with the
-  /// device's numbers after each dispatch; adds a comparison for each. Gives
-  /// what the function returns. |arguments| are those of the evaluator; the
-  /// file's inputs among them go to the device too.
-  StatusOr<verify::NamedNumbers>
+  /// device's numbers after each dispatch; adds a comparison for each.
+  /// |arguments| are those of the evaluator; the file's inputs among them go to
+  /// the device too. What another function left on the device (hidden states)
+  /// is off by up to |inputBound| there, so that the first dispatch may be,
+  /// too.
+  StatusOr<FunctionResult>
   compareFunction(const std::string &function, const runtime::StepWords &words,
                   const verify::NamedNumbers &arguments,
-                  std::vector<Comparison> &dispatches);
+                  std::vector<Comparison> &dispatches, double inputBound = 0);
 
   verify::ReferenceRun &reference() { return *evaluator; }
 
