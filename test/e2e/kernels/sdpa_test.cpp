@@ -6,9 +6,15 @@
 #include "test/e2e/kernels/SdpaCase.h"
 
 namespace llmc::test {
-using namespace sdpa;
-
 namespace {
+
+using sdpa::expected;
+using sdpa::keepAsCodes;
+using sdpa::makeStep;
+using sdpa::quantizedCache;
+using sdpa::Shape;
+using sdpa::Step;
+using sdpa::text;
 
 class SdpaTest : public KernelTest {
 protected:
