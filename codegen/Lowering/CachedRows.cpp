@@ -29,11 +29,11 @@ CachedRows::CachedRows(KernelUnit &unit, const View &view,
   KernelBuilder &b = unit.builder();
   int64_t words = perLoad * wordsPerQuad;
   Type word = bits == 32 ? Type(b.getF32Type()) : b.getI32Type();
-  memref = unit.bind(slice, words == 1 ? word : VectorType::get(words, word),
-                     program::Access::Read);
+  loadType = words == 1 ? word : VectorType::get(words, word);
+  memref = unit.bind(slice, loadType, program::Access::Read);
 }
 
-Value CachedRows::firstLoad(Value kvHead) {
+Value CachedRows::firstLoad(Value kvHead) const {
   KernelBuilder &b = unit.builder();
   return b.add(b.mul(kvHead, headStride / perLoad), offset / perLoad);
 }
@@ -61,6 +61,19 @@ SmallVector<Value> CachedRows::load(Value index) {
                                                     wordOf(2 * quad + 1)}))
                         : unpackCodes(wordOf(quad)));
   return quads;
+}
+
+void CachedRows::store(ArrayRef<Value> quads, Value index) const {
+  KernelBuilder &b = unit.builder();
+  (void)unit.bind(slice, loadType, program::Access::Write);
+  if (bits == 32)
+    return b.store(quads.front(), memref, index);
+  SmallVector<Value> words;
+  for (Value quad : quads) {
+    Value packed = packHalves(b, quad);
+    words.append({b.extract(packed, 0), b.extract(packed, 1)});
+  }
+  b.store(b.vector(words), memref, index);
 }
 
 Value CachedRows::scale(Value kvHead, Value key) {

@@ -23,9 +23,11 @@ public:
   /// Loads from one key to the next.
   int64_t loadsPerKey() const { return keyStride / perLoad; }
   /// Index of the first load of key 0 of a KV head.
-  Value firstLoad(Value kvHead);
+  Value firstLoad(Value kvHead) const;
   /// quadsPerLoad() vectors of f32: numbers, or codes that miss their scale.
   SmallVector<Value> load(Value index);
+  /// Writes what such a load gives; not of codes.
+  void store(ArrayRef<Value> quads, Value index) const;
 
   /// Whether rows are codes, to be multiplied with `scale`.
   bool hasScales() const { return bits == 8; }
@@ -42,6 +44,7 @@ private:
   int64_t bits = 32, perLoad = 1;
   /// In quads.
   int64_t offset, headStride, keyStride;
+  Type loadType;
   Value memref;
 };
 

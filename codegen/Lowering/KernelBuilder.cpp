@@ -423,6 +423,13 @@ Value KernelBuilder::workgroupMemory(int64_t count, Type element) {
 }
 
 void KernelBuilder::barrier() { gpu::BarrierOp::create(*this); }
+void KernelBuilder::bufferBarrier() {
+  spirv::ControlBarrierOp::create(*this, spirv::Scope::Workgroup,
+                                  spirv::Scope::Workgroup,
+                                  spirv::MemorySemantics::AcquireRelease |
+                                      spirv::MemorySemantics::WorkgroupMemory |
+                                      spirv::MemorySemantics::UniformMemory);
+}
 Value KernelBuilder::localId(gpu::Dimension dimension) {
   return gpu::ThreadIdOp::create(*this, dimension);
 }

@@ -139,7 +139,10 @@ public:
   /// Workgroup memory for `count` elements; counted in `workgroupBytes`.
   Value workgroupMemory(int64_t count, Type element);
   int64_t workgroupBytes() const { return workgroupMemoryBytes; }
+  /// For the invocations of a workgroup and its memory.
   void barrier();
+  /// Likewise, and what an invocation wrote to buffers is seen by the others.
+  void bufferBarrier();
 
   // Invocations, as indices.
   Value localId(gpu::Dimension dimension = gpu::Dimension::x);

@@ -13,8 +13,8 @@
 // many rows run with it.
 
 #include "codegen/Lowering/ActivationRows.h"
-#include "codegen/Lowering/CachedRows.h"
 #include "codegen/Lowering/QuantizedStore.h"
+#include "codegen/Lowering/SdpaHeads.h"
 #include "codegen/Lowering/SdpaPlace.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -64,11 +64,14 @@ public:
         unit(context, context.getConfig().getWorkgroup()), b(unit.builder()),
         keyRows(unit, views.key, shape, shape.quadsPerLane()),
         valueRows(unit, views.value, shape, shape.quadsPerLane()),
-        place(unit, sdpa, shape, views) {}
+        place(unit, sdpa, shape, views) {
+    if (views.preparesHeads)
+      heads.emplace(unit, sdpa, shape);
+  }
 
   /// `result` takes the rows; `partials` what each split found, when there is
   /// more than one.
-  void emit(const SdpaResult &result, Value partials);
+  LogicalResult emit(const SdpaResult &result, Value partials);
 
 private:
   // One block of keys.
@@ -118,6 +121,8 @@ private:
   KernelBuilder &b;
   CachedRows keyRows, valueRows;
   SdpaPlace place;
+  /// Where the kernel prepares them.
+  std::optional<SdpaHeads> heads;
 
   /// Workgroup memory: numbers of all queries of an invocation, one a lane and
   /// half of those for a second step; [keys + 1] weights a slot.
@@ -131,7 +136,9 @@ private:
 /// This lane's products of query and key: keys firstKey + lane, firstKey + lane
 /// + lanes, … for each of its queries; query by query.
 SmallVector<Value> SdpaKernel::emitScores(Value firstKey) {
-  ActivationRows queryRows(unit, views.query, program::Access::Read);
+  std::optional<ActivationRows> queryRows;
+  if (!heads)
+    queryRows.emplace(unit, views.query, program::Access::Read);
   int64_t perLoad = keyRows.quadsPerLoad();
   Value first = keyRows.firstLoad(place.kvHead);
   SmallVector<Value> starts;
@@ -148,7 +155,8 @@ SmallVector<Value> SdpaKernel::emitScores(Value firstKey) {
     for (int64_t number = 0; number < shape.perInvocation; ++number)
       for (int64_t i = 0; i < perLoad; ++i) {
         Value quad = b.add(place.queries[number].quad, b.mul(step, perLoad));
-        Value q = queryRows.load(b.add(quad, i));
+        Value index = b.add(quad, i);
+        Value q = heads ? heads->loadQuad(index) : queryRows->load(index);
         for (int64_t j = 0; j < shape.scoresPerLane(); ++j) {
           Value &score = scores[number * shape.scoresPerLane() + j];
           for (int64_t element = 0; element < 4; ++element)
@@ -473,11 +481,15 @@ void SdpaKernel::storeCodes(const Softmax &softmax,
       .storeShared(quads, shape.queries * shape.quads());
 }
 
-void SdpaKernel::emit(const SdpaResult &result, Value partials) {
+LogicalResult SdpaKernel::emit(const SdpaResult &result, Value partials) {
   int64_t slots = shape.queries / shape.perInvocation;
   numbersOfLanes = b.workgroupMemory(shape.workgroup, perQueryType());
   numbersOfSteps = b.workgroupMemory(shape.workgroup / 2 + 1, perQueryType());
   weights = b.workgroupMemory(slots * (shape.keys + 1), perQueryType());
+  if (heads && failed(heads->bind()))
+    return failure();
+  if (heads && failed(heads->emit(keyRows, valueRows)))
+    return failure();
   place.emit();
   Softmax softmax = emitBlocks();
   softmax.sums = overLanes(
@@ -496,11 +508,13 @@ void SdpaKernel::emit(const SdpaResult &result, Value partials) {
   if (result.codes)
     storeCodes(softmax, *result.codes);
   int64_t blocks = llvm::divideCeil(shape.rows * shape.group(), shape.queries);
-  unit.finish(llvm::formatv("sdpa {0}/{1}x{2} rows {3}{4}", shape.heads,
+  unit.finish(llvm::formatv("{0} {1}/{2}x{3} rows {4}{5}",
+                            heads ? "heads sdpa" : "sdpa", shape.heads,
                             shape.kvHeads, shape.headDim, shape.rows,
                             result.codes ? " quantized" : "")
                   .str(),
               {blocks, shape.kvHeads, shape.splits});
+  return success();
 }
 
 /// Whether the kernel can quantize: all of a block is in one head, and one
@@ -536,7 +550,8 @@ LogicalResult lowerSdpa(RegionContext &context) {
   Value partials;
   if (shape->splits > 1)
     partials = context.workspace(shape->partialBytes());
-  SdpaKernel(context, sdpa, *shape, *views).emit(result, partials);
+  if (failed(SdpaKernel(context, sdpa, *shape, *views).emit(result, partials)))
+    return failure();
   if (partials)
     emitSdpaCombine(context, *shape, partials, *result.floats);
   return success();

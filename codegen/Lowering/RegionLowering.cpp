@@ -94,6 +94,12 @@ bool RegionContext::hasView(Value inBody) {
 
 FailureOr<View> RegionContext::view(Value inBody) {
   if (Operation *op = inBody.getDefiningOp()) {
+    if (isa<graph::KvAppendOp>(op)) {
+      Operation *yield = region.getBody().front().getTerminator();
+      for (OpOperand &operand : yield->getOpOperands())
+        if (operand.get() == inBody)
+          return resultView(operand.getOperandNumber());
+    }
     if (!isView(op))
       return op->emitOpError("is not in memory");
     FailureOr<View> producer = view(op->getOperand(0));

@@ -74,8 +74,8 @@ public:
   /// other values.
   Value outside(Value inBody);
   /// Where a value in the body lies: a block argument, or a chain of reshapes,
-  /// conversions and slices (of columns, at multiples of four) on one. An error
-  /// at the defining op otherwise.
+  /// conversions and slices (of columns, at multiples of four) on one, or a
+  /// cache that the region appends to. An error at the defining op otherwise.
   FailureOr<View> view(Value inBody);
   /// Whether `view` would give one.
   bool hasView(Value inBody);

@@ -4,6 +4,8 @@
 
 #include "codegen/Lowering/SdpaPlace.h"
 
+#include "codegen/Lowering/SdpaHeads.h"
+
 namespace llmc::codegen {
 
 graph::SdpaOp findSdpa(RegionContext &context, SdpaResult &result) {
@@ -11,6 +13,8 @@ graph::SdpaOp findSdpa(RegionContext &context, SdpaResult &result) {
   graph::SdpaOp root;
   for (OpOperand &operand : yield->getOpOperands()) {
     Value value = operand.get();
+    if (value.getDefiningOp<graph::KvAppendOp>())
+      continue;
     auto quantize = value.getDefiningOp<graph::QuantizeActivationsOp>();
     if (quantize)
       value = quantize.getInput();
@@ -59,12 +63,17 @@ static FailureOr<WeightView> relativeTable(RegionContext &context,
 }
 
 FailureOr<SdpaViews> sdpaViews(RegionContext &context, graph::SdpaOp sdpa) {
-  FailureOr<View> query = context.view(sdpa.getQuery()),
+  bool prepares = preparesHeads(sdpa);
+  View prepared;
+  prepared.type = cast<RankedTensorType>(sdpa.getQuery().getType());
+  FailureOr<View> query = prepares ? FailureOr<View>(prepared)
+                                   : context.view(sdpa.getQuery()),
                   key = context.view(sdpa.getKey()),
                   value = context.view(sdpa.getValue());
   if (failed(query) || failed(key) || failed(value))
     return failure();
-  SdpaViews views = {*query, *key, *value, {}, {}, {}, StepWord::Position};
+  SdpaViews views = {*query,  *key, *value, {}, {}, {}, StepWord::Position,
+                     prepares};
   if (sdpa.getPosition()) {
     FailureOr<StepWord> position = context.word(sdpa.getPosition());
     if (failed(position))
@@ -133,9 +142,11 @@ void SdpaPlace::emitQuery(int64_t number) {
   query.head = b.add(b.mul(kvHead, shape.group()), b.rem(place, shape.group()));
   // The last workgroup may hold more queries than there are rows to read.
   Value readRow = b.min(query.row, b.index(shape.rows - 1));
-  query.quad =
-      b.add(b.mul(readRow, views.query.rowStride / 4),
-            b.add(b.mul(query.head, shape.quads()), views.query.offset / 4));
+  query.quad = views.preparesHeads
+                   ? b.mul(b.rem(place, shape.group()), shape.quads())
+                   : b.add(b.mul(readRow, views.query.rowStride / 4),
+                           b.add(b.mul(query.head, shape.quads()),
+                                 views.query.offset / 4));
   if (views.bias) {
     query.bias =
         b.add(b.mul(readRow, views.bias->rowStride), views.bias->offset);

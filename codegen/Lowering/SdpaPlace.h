@@ -15,7 +15,7 @@ namespace llmc::codegen {
 /// One of the queries of an invocation.
 struct SdpaQuery {
   Value row, head;
-  /// Index of its first quad.
+  /// Index of its first quad, in memory or among the prepared ones.
   Value quad;
   /// It sees the keys begin … end - 1; a null begin is 0.
   Value begin, end;
@@ -25,11 +25,14 @@ struct SdpaQuery {
 };
 
 /// Where the operands of an attention lie; those that it may lack are optional.
+/// Of queries that the kernel prepares itself, there is only the type.
 struct SdpaViews {
   View query, key, value;
   std::optional<View> bias, ranges;
   std::optional<WeightView> relative;
   StepWord position;
+  /// Whether the kernel prepares its heads (SdpaHeads.h).
+  bool preparesHeads = false;
 };
 
 /// The operands of `sdpa`, or an error when keys of a cache come without a

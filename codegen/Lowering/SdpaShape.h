@@ -57,7 +57,8 @@ struct SdpaResult {
 };
 
 /// The op that the region's results are, as floats and quantized, through
-/// reshapes; null when they are something else. Fills in `result`.
+/// reshapes, beside the caches that it appends to; null when they are something
+/// else. Fills in `result`.
 graph::SdpaOp findSdpa(RegionContext &context, SdpaResult &result);
 
 /// cap * tanh(scores / cap), scalars and vectors.

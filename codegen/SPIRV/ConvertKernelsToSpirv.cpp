@@ -165,6 +165,29 @@ void useVulkanMemoryModel(spirv::ModuleOp module) {
   });
 }
 
+/// Where a barrier makes buffers that invocations write visible to others,
+/// these are coherent: without the Vulkan memory model, accesses to others are
+/// private to an invocation.
+void markCoherentBuffers(spirv::ModuleOp module) {
+  bool hasBufferBarrier = false;
+  module.walk([&](spirv::ControlBarrierOp barrier) {
+    hasBufferBarrier |= spirv::bitEnumContainsAll(
+        barrier.getMemorySemantics(), spirv::MemorySemantics::UniformMemory);
+  });
+  if (!hasBufferBarrier)
+    return;
+  module.walk([&](spirv::StoreOp store) {
+    Value pointer = store.getPtr();
+    while (auto chain = pointer.getDefiningOp<spirv::AccessChainOp>())
+      pointer = chain.getBasePtr();
+    auto address = pointer.getDefiningOp<spirv::AddressOfOp>();
+    auto type = cast<spirv::PointerType>(pointer.getType());
+    if (address && type.getStorageClass() == spirv::StorageClass::StorageBuffer)
+      module.lookupSymbol(address.getVariable())
+          ->setAttr("coherent", UnitAttr::get(module.getContext()));
+  });
+}
+
 /// The last touches on a spirv.module: loops are not to be unrolled, and the
 /// version is the target's again (spirv-update-vce lowers it to the least that
 /// the ops need, which the entry point's list of globals does not fit).
@@ -172,6 +195,7 @@ void finishModule(spirv::ModuleOp module, spirv::TargetEnvAttr environment) {
   module.walk([](spirv::LoopOp loop) {
     loop.setLoopControl(spirv::LoopControl::DontUnroll);
   });
+  markCoherentBuffers(module);
   spirv::VerCapExtAttr triple = *module.getVceTriple();
   SmallVector<spirv::Capability> capabilities(triple.getCapabilities());
   SmallVector<spirv::Extension> extensions(triple.getExtensions());

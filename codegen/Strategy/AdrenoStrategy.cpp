@@ -36,6 +36,8 @@ FamilyStrategy getAdrenoStrategy(target::DeviceAttr device) {
   // Eight sums take half as many instructions again as 32: no faster on twice
   // as many compute units than 16.
   strategy.gemm.leastEfficiencyPercent = 80;
+  // With heads it takes 21 to 25 registers of four instead of 16: 10 to 12
+  // waves, more than a row's workgroups are.
   strategy.sdpa.loadsEarly = true;
   // 16 instructions instead of 60 (turnip, Mesa 26.2.6).
   if (device.hasFeature("subgroup_arithmetic"))

@@ -88,6 +88,7 @@ struct GemmStrategy {
 struct SdpaStrategy {
   bool loadsEarly = false, tradesOccupancy = false;
   int64_t loadsAtOnce = 1;
+  bool preparesHeads = true;
 };
 
 /// The choices of one family for one device.

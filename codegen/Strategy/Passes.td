@@ -26,4 +26,25 @@ def SelectLoweringConfigsPass : Pass<"llmc-select-lowering-configs", "::mlir::Mo
   let statistics = [Statistic<"numConfigs", "configs", "regions that were given a config">];
 }
 
+def FuseHeadsPass : Pass<"llmc-fuse-heads", "::mlir::ModuleOp"> {
+  let summary = "prepare the heads of one row in the kernel of their attention";
+  let description = [{
+    In functions of one row, a region of `rms_norm`, `rotary` and `kv_append` whose results only one attention reads
+    joins the region of that attention: one dispatch less. The caches stay results of the region, since that is what
+    says where they lie.
+
+    ```mlir
+    %h:3 = graph.region (%x = %qkv, …) { … rotary … kv_append @k … kv_append @v … }
+    %y = graph.region (%q = %h#0, %k = %h#1, %v = %h#2, …) { graph.sdpa … }
+    // becomes
+    %y:3 = graph.region (%x = %qkv, …) { … kv_append @k … kv_append @v … graph.sdpa … }
+    ```
+
+    Left alone: heads whose query and key are not normed and turned alike, caches of codes, biases, ranges, and
+    attention for which the device of the module has no tile that gives a workgroup all queries of a KV head. The
+    strategy of the device's family says whether its registers leave room for heads at all.
+  }];
+  let statistics = [Statistic<"numFused", "fused", "attentions that prepare their heads">];
+}
+
 #endif // LLMC_CODEGEN_STRATEGY_PASSES_TD

@@ -39,7 +39,13 @@ int64_t SdpaTile::workgroupBytes(const SdpaProblem &problem) const {
   int64_t numbers = workgroup() + workgroup() / 2 + 1 + slots * (keys + 1);
   int64_t sums = lanes == valueLanes ? 0 : 4 * workgroup();
   int64_t codes = problem.isQuantized ? 2 * queries * problem.headDim / 4 : 0;
-  return 4 * (numbers * perInvocation + sums + codes);
+  int64_t heads =
+      problem.preparesHeads
+          ? problem.numPrepared() * problem.headDim +
+                ceilDiv(problem.numPrepared(), headsAtOnce(problem)) *
+                    workgroup()
+          : 0;
+  return 4 * (numbers * perInvocation + sums + codes + heads);
 }
 
 /// Elements of keys and of values that one load gives: at most 16 bytes.
@@ -111,8 +117,9 @@ static double costOfAll(const SdpaProblem &problem, const SdpaTile &tile,
     return static_cast<double>(ceilDiv(used, unit) * unit) /
            static_cast<double>(used);
   };
-  double lacking = std::sqrt(static_cast<double>(target) /
-                             static_cast<double>(tile.workgroup()));
+  double lacking =
+      std::sqrt(std::max(1.0, static_cast<double>(target) /
+                                  static_cast<double>(tile.workgroup())));
   return sdpaCost(problem, tile) * lacking *
          idle(tile.workgroup(), device.subgroupSize) *
          idle(problem.queries(), tile.queries);
@@ -124,11 +131,18 @@ static std::optional<SdpaTile> completeTile(SdpaTile tile,
                                             const SdpaProblem &problem,
                                             const SdpaDevice &device,
                                             int64_t target) {
-  int64_t slots = std::clamp<int64_t>(problem.queries() / tile.perInvocation, 1,
-                                      target / tile.lanes);
+  int64_t most = target / tile.lanes;
+  if (problem.preparesHeads) // all queries of a KV head, whatever the target
+    most = std::max(most, std::min(problem.group() / tile.perInvocation,
+                                   device.maxInvocations / tile.lanes));
+  int64_t slots =
+      std::clamp<int64_t>(problem.queries() / tile.perInvocation, 1, most);
   tile.queries = slots * tile.perInvocation;
   tile.accumulators = tile.perInvocation * problem.headDim / tile.valueLanes;
   tile.registers = sdpaRegisters(problem, tile, device);
+  if (problem.preparesHeads &&
+      (tile.queries < problem.group() || tile.headsAtOnce(problem) == 0))
+    return std::nullopt;
   bool fits = tile.registers <= device.registersMax &&
               tile.workgroupBytes(problem) <= device.workgroupMemoryBytes;
   return fits ? std::optional(tile) : std::nullopt;

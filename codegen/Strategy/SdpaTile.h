@@ -23,8 +23,14 @@ struct SdpaProblem {
   int64_t extras = 0;
   /// What the keys of a block must divide; 0: nothing.
   int64_t keyAlignment = 0;
+  /// Whether the kernel norms and turns the heads and writes the new key and
+  /// value: a workgroup then has all queries of a KV head, and room for a head
+  /// of two vectors an invocation.
+  bool preparesHeads = false;
 
   int64_t group() const { return heads / kvHeads; }
+  /// Queries of a row that share a KV head, its key and its value.
+  int64_t numPrepared() const { return group() + 2; }
   /// (row, head) pairs of one KV head.
   int64_t queries() const { return rows * group(); }
 };
@@ -43,6 +49,9 @@ struct SdpaDevice {
   /// Loads of keys and of values that the loops' bodies have, where a compiler
   /// does not move those of later rounds forward.
   int64_t loadsAtOnce = 1;
+  /// Whether the registers leave room for two vectors of a head, its norm and
+  /// its angles.
+  bool preparesHeads = true;
 };
 
 /// `queries` (row, head) pairs share a workgroup, `perInvocation` of them an
@@ -54,8 +63,13 @@ struct SdpaTile {
   int64_t accumulators, registers;
 
   int64_t workgroup() const { return queries / perInvocation * lanes; }
+  /// Heads that the workgroup prepares side by side.
+  int64_t headsAtOnce(const SdpaProblem &problem) const {
+    return workgroup() / (problem.headDim / 8);
+  }
   /// Maxima in two steps, weights, and sums of classes; for a quantized result,
-  /// a magnitude and a sum of codes for each quad of the head.
+  /// a magnitude and a sum of codes for each quad of the head; for heads that
+  /// it prepares, these and a sum for each invocation that works at one.
   int64_t workgroupBytes(const SdpaProblem &problem) const;
 };
 

@@ -2,9 +2,9 @@
 //
 // Lowering configs of regions whose root is sdpa.
 
+#include "codegen/Lowering/SdpaHeads.h"
 #include "codegen/Strategy/FamilyStrategy.h"
-#include "codegen/Strategy/RootStrategies.h"
-#include "codegen/Strategy/SdpaTile.h"
+#include "codegen/Strategy/SdpaProblem.h"
 #include "dialects/Graph/TextAlignment.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -15,10 +15,9 @@ namespace llmc::codegen {
 
 /// The cache that a region's operand is, or null.
 static graph::StateOp findState(graph::RegionOp region, Value inBody) {
-  auto argument = dyn_cast<mlir::BlockArgument>(inBody);
-  if (!argument)
-    return {};
-  Value outside = region.getInputs()[argument.getArgNumber()];
+  Value outside = inBody;
+  if (auto argument = dyn_cast<mlir::BlockArgument>(inBody))
+    outside = region.getInputs()[argument.getArgNumber()];
   FlatSymbolRefAttr name;
   if (auto append = outside.getDefiningOp<graph::KvAppendOp>()) {
     name = append.getStateAttr();
@@ -37,7 +36,7 @@ static graph::StateOp findState(graph::RegionOp region, Value inBody) {
 /// queries, another cache than of f16, biases, quantized results.
 static std::optional<graph::LoweringConfigAttr>
 selectSdpaMatrix(graph::SdpaOp sdpa, const SdpaProblem &problem,
-                 target::DeviceAttr device, bool isCached) {
+                 target::DeviceAttr device) {
   constexpr int64_t kMatrix = 16, kKeys = 32;
   constexpr int64_t kFewestRows = 64, kMostColumns = 128;
   int64_t lanes = device.getSubgroupSize();
@@ -49,9 +48,10 @@ selectSdpaMatrix(graph::SdpaOp sdpa, const SdpaProblem &problem,
   bool isHeadOfLanes = llvm::isPowerOf2_64(problem.headDim) &&
                        problem.headDim >= kKeys &&
                        problem.headDim <= std::min(kMostColumns, 4 * lanes);
-  if (!isOffered || !isHeadOfLanes || !isCached || problem.elementBits != 16 ||
-      problem.isQuantized || problem.rows < kFewestRows || sdpa.getBias() ||
-      sdpa.getRanges() || sdpa.getRelative())
+  if (!isOffered || !isHeadOfLanes || problem.elementBits != 16 ||
+      problem.preparesHeads || problem.isQuantized ||
+      problem.rows < kFewestRows || sdpa.getBias() || sdpa.getRanges() ||
+      sdpa.getRelative())
     return std::nullopt;
   // Subgroups share keys; but few workgroups leave much of the device idle.
   int64_t subgroups = 4, queries = problem.rows * problem.heads;
@@ -70,7 +70,7 @@ selectSdpaMatrix(graph::SdpaOp sdpa, const SdpaProblem &problem,
       accumulators, registers, "f16", "subgroup", "convert");
 }
 
-FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input) {
+FailureOr<SdpaProblem> readSdpaProblem(const StrategyInput &input) {
   graph::RegionOp region = input.region;
   graph::SdpaOp sdpa = *region.getBody().getOps<graph::SdpaOp>().begin();
   auto query = cast<RankedTensorType>(sdpa.getQuery().getType());
@@ -82,10 +82,10 @@ FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input) {
   problem.kvHeads = key.getDimSize(1);
   problem.context = input.rowsOf(key);
   problem.elementBits = 32;
+  problem.preparesHeads = preparesHeads(sdpa);
   problem.isQuantized =
       !region.getBody().getOps<graph::QuantizeActivationsOp>().empty();
-  graph::StateOp state = findState(region, sdpa.getKey());
-  if (state) {
+  if (graph::StateOp state = findState(region, sdpa.getKey())) {
     auto cache = cast<RankedTensorType>(state.getType());
     problem.context = cache.getDimSize(1);
     problem.elementBits = cache.getElementTypeBitWidth();
@@ -100,25 +100,37 @@ FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input) {
   if (problem.heads % problem.kvHeads != 0)
     return sdpa.emitOpError() << problem.heads << " heads are no multiple of "
                               << problem.kvHeads << " KV heads";
+  return problem;
+}
 
+SdpaDevice sdpaDevice(target::DeviceAttr device) {
+  SdpaStrategy strategy = getFamilyStrategy(device).sdpa;
+  return {device.getRegistersFullOccupancy(),
+          device.getRegistersMax(),
+          device.getSubgroupSize(),
+          device.getMaxInvocations(),
+          device.getWorkgroupMemoryBytes(),
+          device.getComputeUnits(),
+          strategy.loadsEarly,
+          strategy.tradesOccupancy,
+          strategy.loadsAtOnce,
+          strategy.preparesHeads};
+}
+
+FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input) {
+  graph::RegionOp region = input.region;
+  FailureOr<SdpaProblem> problem = readSdpaProblem(input);
+  if (failed(problem))
+    return failure();
   target::DeviceAttr device = input.device;
-  if (auto config = selectSdpaMatrix(sdpa, problem, device, state != nullptr))
+  graph::SdpaOp sdpa = *region.getBody().getOps<graph::SdpaOp>().begin();
+  if (auto config = selectSdpaMatrix(sdpa, *problem, device))
     return *config;
-  FamilyStrategy family = getFamilyStrategy(device);
-  SdpaStrategy strategy = family.sdpa;
-  SdpaDevice limits = {device.getRegistersFullOccupancy(),
-                       device.getRegistersMax(),
-                       device.getSubgroupSize(),
-                       device.getMaxInvocations(),
-                       device.getWorkgroupMemoryBytes(),
-                       device.getComputeUnits(),
-                       strategy.loadsEarly,
-                       strategy.tradesOccupancy,
-                       strategy.loadsAtOnce};
-  std::optional<SdpaTile> tile = selectSdpaTile(problem, limits);
+  SdpaDevice limits = sdpaDevice(device);
+  std::optional<SdpaTile> tile = selectSdpaTile(*problem, limits);
   if (!tile)
     return sdpa.emitOpError("head dimension ")
-           << problem.headDim << ": no tile fits the " << limits.registersMax
+           << problem->headDim << ": no tile fits the " << limits.registersMax
            << " registers and " << limits.workgroupMemoryBytes
            << " bytes of workgroup memory of device '" << device.getName()
            << "'";
@@ -128,8 +140,8 @@ FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input) {
   if (tile->loadsAtOnce != 1)
     sizes.push_back(tile->loadsAtOnce);
   // How codes of a cache become numbers: as those of weights do.
-  bool convertsBytes =
-      problem.elementBits == 8 && family.gemv.decode == "bytes";
+  bool convertsBytes = problem->elementBits == 8 &&
+                       getFamilyStrategy(device).gemv.decode == "bytes";
   return graph::LoweringConfigAttr::get(
       context, StringAttr::get(context, "sdpa"), {tile->workgroup(), 1, 1},
       sizes, tile->splits, tile->accumulators, tile->registers,

@@ -43,6 +43,7 @@ static void addRegionPasses(OpPassManager &manager) {
   // What is quantized, and what a region holds, depends on the number of rows.
   manager.addNestedPass<FuncOp>(fusion::createQuantizeActivationsPass());
   manager.addNestedPass<FuncOp>(fusion::createFormRegionsPass());
+  manager.addPass(codegen::createFuseHeadsPass());
   // Only what crosses regions lies in memory.
   manager.addPass(transforms::createNarrowActivationsPass());
 }

@@ -64,6 +64,7 @@ bool ProgramRunner::compileText(const std::string &text,
                      targets::toDeviceAttr(*description, &context));
   mlir::PassManager passes(&context);
   passes.addPass(transforms::createSetCacheTypesPass());
+  passes.addPass(codegen::createFuseHeadsPass());
   passes.addPass(codegen::createSelectLoweringConfigsPass());
   passes.addPass(codegen::createLowerRegionsPass());
   passes.addPass(codegen::createAddSamplingPass());
