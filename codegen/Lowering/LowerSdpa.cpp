@@ -513,7 +513,10 @@ LogicalResult SdpaKernel::emit(const SdpaResult &result, Value partials) {
                             shape.kvHeads, shape.headDim, shape.rows,
                             result.codes ? " quantized" : "")
                   .str(),
-              {blocks, shape.kvHeads, shape.splits});
+              {blocks, shape.kvHeads, shape.splits},
+              heads ? std::optional(heads->registers(
+                          unit.getContext().getConfig().getRegisters()))
+                    : std::nullopt);
   return success();
 }
 

@@ -71,6 +71,14 @@ LogicalResult SdpaHeads::bind() {
   return success();
 }
 
+/// Two vectors, sines and cosines, what is turned; turnip loads gains and
+/// sources early besides (Mesa 26.2.6).
+int64_t SdpaHeads::registers(int64_t ofLoops) {
+  bool isAdreno =
+      unit.getContext().getDevice().getFamily() == target::Family::Adreno;
+  return std::max<int64_t>(ofLoops, isAdreno && chains[0].norm ? 84 : 40);
+}
+
 /// Chains that begin in one tensor are one load, whose place depends on the
 /// head.
 VectorPair SdpaHeads::loadSource(const Head &head, const HeadLane &at,

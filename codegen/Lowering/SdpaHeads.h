@@ -42,6 +42,8 @@ public:
   /// the new rows through `keys` and `values` where they belong to the split,
   /// its number in z. There are barriers.
   LogicalResult emit(const CachedRows &keys, const CachedRows &values);
+  /// Registers of the kernel, whose loops take `ofLoops`.
+  int64_t registers(int64_t ofLoops);
   /// A quad of the heads [queries of the KV head, key, value][quad], after
   /// `emit`.
   Value loadQuad(Value index) { return b.load(memory, index); }

@@ -144,6 +144,21 @@ TEST(SdpaTile, decodeFillsTheWorkgroupWithTheHeadsOfAGroup) {
   }
 }
 
+TEST(SdpaTile, aWorkgroupHasAllQueriesOfTheHeadsThatItPrepares) {
+  for (const SdpaDevice &device : {kAdreno, kNvidia})
+    for (int64_t group : {1, 2, 3, 4, 8, 16})
+      for (int64_t headDim : {16, 64, 128, 256}) {
+        SdpaProblem problem = {1, 2 * group, 2, headDim, 4096, 16};
+        problem.preparesHeads = true;
+        std::optional<SdpaTile> tile = selectSdpaTile(problem, device);
+        ASSERT_TRUE(tile) << group << " of " << headDim;
+        EXPECT_GE(tile->queries, group);
+        EXPECT_GE(tile->headsAtOnce(problem), 1);
+        EXPECT_LE(tile->workgroup(), device.maxInvocations);
+        EXPECT_LE(tile->workgroupBytes(problem), device.workgroupMemoryBytes);
+      }
+}
+
 TEST(SdpaTile, keysAreSplitWhereHeadsLeaveTheDeviceIdle) {
   EXPECT_EQ(selectSdpaTile({1, 32, 8, 128, 8192, 16}, kNvidia)->splits, 16);
   EXPECT_EQ(selectSdpaTile({1, 32, 8, 128, 8192, 16}, kAdreno)->splits, 3);
