@@ -20,13 +20,23 @@ static bool areEqual(graph::RmsNormOp lhs, graph::RmsNormOp rhs) {
   return lhs.getEpsilon() == rhs.getEpsilon();
 }
 
+/// Of weights that may be dequantized for each of them.
+static bool areEqual(Value lhs, Value rhs) {
+  auto encoded = [](Value value) {
+    auto dequantize = value ? value.getDefiningOp<graph::DequantizeOp>()
+                            : graph::DequantizeOp();
+    return dequantize ? dequantize.getInput() : value;
+  };
+  return encoded(lhs) == encoded(rhs);
+}
+
 static bool areEqual(graph::RotaryOp lhs, graph::RotaryOp rhs) {
   if (!lhs || !rhs)
     return !lhs && !rhs;
   // Without positions, whose rows are those of texts.
   return lhs.getPosition() && rhs.getPosition() &&
          lhs->getAttrDictionary() == rhs->getAttrDictionary() &&
-         !lhs.getFactors() == !rhs.getFactors();
+         areEqual(lhs.getFactors(), rhs.getFactors());
 }
 
 bool canPrepareTogether(SdpaChains &chains) {
