@@ -35,14 +35,6 @@ namespace {
 /// Columns of the weight that an invocation decodes at once, of four rows: a
 /// vector of each.
 constexpr int64_t kChunkColumns = 4;
-/// Elements of 4 f16 between lines, in excess of the line: lines begin in
-/// different banks, and at 16 bytes.
-constexpr int64_t kLinePadding = 2;
-/// Likewise between blocks of 16 lines.
-constexpr int64_t kBlockPadding = 2;
-/// Distance of rows of the sums that wait for the epilogue, in f32.
-constexpr int64_t kSumStride = kMatrixSize + 4;
-
 class GemmMatrixKernel {
 public:
   GemmMatrixKernel(RegionContext &context, LinearRegion &parts)

@@ -71,7 +71,7 @@ private:
                               ArrayRef<Value> queryMatrices);
   void storeScores(ArrayRef<Value> queryMatrices);
   Value finishScores(Value scores, Value firstKey);
-  Value emitWeights(Value firstKey, Softmax &softmax);
+  void emitWeights(Value firstKey, Softmax &softmax);
   void addValues(Softmax &softmax);
   Value overRow(Value mine, CombineLanes combine);
   void storeResult(const Softmax &softmax);
@@ -104,14 +104,12 @@ private:
 
 void SdpaMatrixKernel::place() {
   auto f16x4 = VectorType::get(4, b.getF16Type());
-  int64_t subgroups = queries / kMatrixSize;
   blocks =
       b.workgroupMemory(std::max(queries, 2 * keys) * lineVectors(), f16x4);
   scores = b.workgroupMemory(queries * scoreVectors(), b.f32x4());
   weights = b.workgroupMemory(queries * weightVectors(), f16x4);
   factors = b.workgroupMemory(queries * factorVectors(), b.f32x4());
   inverses = b.workgroupMemory(queries, b.getF32Type());
-  assert(invocations == subgroups * context.getDevice().getSubgroupSize());
   local = b.localId();
   lane = laneNumber(b);
   firstLine = b.mul(subgroupNumber(b), kMatrixSize);
@@ -261,7 +259,7 @@ Value SdpaMatrixKernel::overRow(Value mine, CombineLanes combine) {
 
 /// Turns the scores into weights, and puts the factors beside them that sums
 /// of values shrink by.
-Value SdpaMatrixKernel::emitWeights(Value firstKey, Softmax &softmax) {
+void SdpaMatrixKernel::emitWeights(Value firstKey, Softmax &softmax) {
   Value column = b.mul(part, vectorsPerLane());
   Value score =
             b.add(firstScore, b.add(b.mul(matrixRow, scoreVectors()), column)),
@@ -293,7 +291,6 @@ Value SdpaMatrixKernel::emitWeights(Value firstKey, Softmax &softmax) {
   for (int64_t i = 0; i < factorsPerLane; ++i)
     b.store(b.splat(factor), factors, b.add(place, i));
   subgroupBarrier(b);
-  return factor;
 }
 
 void SdpaMatrixKernel::addValues(Softmax &softmax) {

@@ -8,11 +8,9 @@
 #define LLMC_CODEGEN_LOWERING_SUBGROUPMATRIX_H
 
 #include "codegen/Lowering/KernelBuilder.h"
+#include "codegen/Lowering/MatrixMemory.h"
 
 namespace llmc::codegen {
-
-/// Rows and columns of a matrix.
-inline constexpr int64_t kMatrixSize = 16;
 
 /// What a matrix is in sum += left * right: f16, f16 and f32.
 enum class MatrixUse { Left, Right, Sum };

@@ -6,19 +6,19 @@
 
 #include "codegen/Strategy/MatrixTile.h"
 
+#include "codegen/Lowering/MatrixMemory.h"
+
 #include <algorithm>
 
 namespace llmc::codegen {
 
 namespace {
 
-constexpr int64_t kMatrix = 16;
-
 struct Shape {
   /// Of a workgroup, columns of all linears; of a subgroup.
   int64_t rows, columns, kStep, subgroupRows, subgroupColumns;
   /// What a workgroup takes for a column of k, in relative units: measured on
-  /// an H200 with results of 256 to 11008 columns (docs/performance.md).
+  /// an H200 with `llmc bench --profile`, results of 256 to 11008 columns.
   double cost;
   /// Whether a compute unit runs several at once, which wait in turns. A unit
   /// then takes at least as long as `kFewest` of them.
@@ -63,8 +63,8 @@ MatrixTile tileOf(const LinearShape &shape, const Shape &choice,
   // Beside the sums: the matrices of 16 columns, what is loaded for the next
   // step, and addresses.
   constexpr int64_t kAddresses = 32, kRegistersPerChunk = 16;
-  int64_t matrices = (choice.subgroupRows + choice.subgroupColumns) * kMatrix /
-                     2 / device.subgroupSize;
+  int64_t matrices = (choice.subgroupRows + choice.subgroupColumns) *
+                     kMatrixSize / 2 / device.subgroupSize;
   int64_t inputs = choice.rows * tile.kStep / tile.invocations,
           chunks =
               ceilDiv(choice.columns / 4 * tile.kStep / 4, tile.invocations);
@@ -75,7 +75,7 @@ MatrixTile tileOf(const LinearShape &shape, const Shape &choice,
 
 bool fits(const LinearShape &shape, const MatrixTile &tile,
           const DeviceLimits &device) {
-  return shape.K % tile.kStep == 0 && tile.subgroupColumns % kMatrix == 0 &&
+  return shape.K % tile.kStep == 0 && tile.subgroupColumns % kMatrixSize == 0 &&
          tile.invocations <= device.maxInvocations &&
          tile.registers <= device.registersMax &&
          matrixWorkgroupBytes(shape, tile) <= device.workgroupMemoryBytes;
@@ -84,15 +84,15 @@ bool fits(const LinearShape &shape, const MatrixTile &tile,
 } // namespace
 
 int64_t matrixWorkgroupBytes(const LinearShape &shape, const MatrixTile &tile) {
-  // The paddings are LowerGemmMatrix.cpp's.
-  constexpr int64_t kHalfVectorBytes = 8, kPadding = 2, kSumStride = 20;
+  constexpr int64_t kHalfVectorBytes = 8;
   int64_t columns = tile.columns * shape.numLinears,
-          line = tile.kStep / 4 + kPadding,
+          line = tile.kStep / 4 + kLinePadding,
           subgroups = tile.rows / tile.subgroupRows *
                       (tile.columns / tile.subgroupColumns);
-  return kHalfVectorBytes * (tile.rows * line +
-                             columns / kMatrix * (kMatrix * line + kPadding)) +
-         4 * (subgroups * shape.numLinears * kMatrix * kSumStride +
+  return kHalfVectorBytes *
+             (tile.rows * line +
+              columns / kMatrixSize * (kMatrixSize * line + kBlockPadding)) +
+         4 * (subgroups * shape.numLinears * kMatrixSize * kSumStride +
               2 * tile.rows);
 }
 

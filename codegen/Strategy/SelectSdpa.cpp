@@ -2,6 +2,7 @@
 //
 // Lowering configs of regions whose root is sdpa.
 
+#include "codegen/Lowering/MatrixMemory.h"
 #include "codegen/Lowering/SdpaHeads.h"
 #include "codegen/Strategy/FamilyStrategy.h"
 #include "codegen/Strategy/SdpaProblem.h"
@@ -37,13 +38,13 @@ static graph::StateOp findState(graph::RegionOp region, Value inBody) {
 static std::optional<graph::LoweringConfigAttr>
 selectSdpaMatrix(graph::SdpaOp sdpa, const SdpaProblem &problem,
                  target::DeviceAttr device) {
-  constexpr int64_t kMatrix = 16, kKeys = 32;
+  constexpr int64_t kKeys = 32;
   constexpr int64_t kFewestRows = 64, kMostColumns = 128;
   int64_t lanes = device.getSubgroupSize();
   bool isOffered = device.hasFeature("f16_matrix") &&
                    device.hasFeature("subgroup_shuffle") &&
                    device.getPrefillActivations() == "f16" &&
-                   lanes % kMatrix == 0 && lanes <= 4 * kMatrix;
+                   lanes % kMatrixSize == 0 && lanes <= 4 * kMatrixSize;
   // Lanes of one subgroup have a query together.
   bool isHeadOfLanes = llvm::isPowerOf2_64(problem.headDim) &&
                        problem.headDim >= kKeys &&
@@ -56,9 +57,9 @@ selectSdpaMatrix(graph::SdpaOp sdpa, const SdpaProblem &problem,
   // Subgroups share keys; but few workgroups leave much of the device idle.
   int64_t subgroups = 4, queries = problem.rows * problem.heads;
   while (subgroups > 2 &&
-         queries / (subgroups * kMatrix) < device.getComputeUnits() * 3 / 4)
+         queries / (subgroups * kMatrixSize) < device.getComputeUnits() * 3 / 4)
     subgroups /= 2;
-  int64_t accumulators = problem.headDim * kMatrix / lanes;
+  int64_t accumulators = problem.headDim * kMatrixSize / lanes;
   // Beside the sums: the queries, the next block of keys and values, scores.
   int64_t registers =
       accumulators * 3 / 2 + kKeys * problem.headDim / (subgroups * lanes) + 48;
@@ -66,7 +67,7 @@ selectSdpaMatrix(graph::SdpaOp sdpa, const SdpaProblem &problem,
     return std::nullopt;
   return graph::LoweringConfigAttr::get(
       sdpa.getContext(), StringAttr::get(sdpa.getContext(), "sdpa_matrix"),
-      {subgroups * lanes, 1, 1}, {subgroups * kMatrix, kKeys}, /*splits=*/1,
+      {subgroups * lanes, 1, 1}, {subgroups * kMatrixSize, kKeys}, /*splits=*/1,
       accumulators, registers, "f16", "subgroup", "convert");
 }
 

@@ -1,5 +1,6 @@
 // RUN: llmc-opt %s --llmc-select-lowering-configs | FileCheck %s --check-prefix=SELECT
 // RUN: llmc-opt %s --llmc-select-lowering-configs --llmc-lower-regions | FileCheck %s
+// RUN: llmc-opt %s --llmc-select-lowering-configs --llmc-lower-regions | FileCheck %s --check-prefix=KERNEL
 // RUN: llmc-opt %s --llmc-select-lowering-configs --llmc-lower-regions --llmc-convert-kernels-to-spirv | FileCheck %s --check-prefix=SPIRV
 
 #device = #target.device<name = "test", family = nvidia, subgroup_size = 32, max_invocations = 1024,
@@ -16,6 +17,14 @@ module attributes {target.device = #device} {
   graph.state @k : tensor<2x1024x64xf16>
   graph.state @v : tensor<2x1024x64xf16>
 
+  // The sums of rows that f16 cannot hold (beyond 65504) are computed a second time.
+  // KERNEL: gpu.module @gemm_q4_0_256x128_rows_256_matrix_gpu
+  // KERNEL: gpu.subgroup_mma_compute
+  // KERNEL: arith.constant 6.550400e+04
+  // KERNEL: gpu.shuffle xor
+  // KERNEL: scf.if {{.*}} -> (
+  // KERNEL: gpu.subgroup_mma_compute
+  // KERNEL: } else {
   // SELECT-LABEL: @many_rows
   // SELECT: lowering_config = #graph.lowering_config<"gemm_matrix", workgroup = [256, 1, 1], tile = [128, 128, 32, 64, 32], {{.*}}arithmetic = f16
   // CHECK-LABEL: program.entry @many_rows
