@@ -5,6 +5,7 @@
 #include "runtime/session/Session.h"
 
 #include "runtime/session/OneTimeCommands.h"
+#include "runtime/session/Ports.h"
 #include "runtime/session/StagedCopy.h"
 #include "runtime/session/Submissions.h"
 
@@ -55,34 +56,10 @@ bool overlap(const format::Slice &a, const format::Slice &b) {
          b.offset() < a.offset() + a.range();
 }
 
-using Ports = google::protobuf::RepeatedPtrField<format::Port>;
-
-StatusOr<uint32_t> findPort(const Ports &ports, const std::string &name,
-                            const format::Entry &entry) {
-  std::string known;
-  for (int i = 0; i < ports.size(); ++i) {
-    if (ports[i].name() == name)
-      return static_cast<uint32_t>(i);
-    known += (i ? ", " : "") + ports[i].name();
-  }
-  return Status(StatusCode::NotFound,
-                "function " + entry.function() + " has no port '" + name +
-                    "', only: " + (known.empty() ? "none" : known));
-}
-
 /// Bytes of the piece that begins at `offset`.
 size_t pieceAt(const vulkan::Buffer &buffer, uint64_t offset) {
   return static_cast<size_t>(
       std::min<uint64_t>(StagedCopy::kPieceBytes, buffer.size() - offset));
-}
-
-Status checkRows(const format::Port &port, uint64_t rows) {
-  const uint64_t most = port.slice().range() / port.row_bytes();
-  if (rows <= most)
-    return okStatus();
-  return Status(StatusCode::InvalidArgument,
-                "port " + port.name() + " was given " + std::to_string(rows) +
-                    " rows, it has " + std::to_string(most));
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 
 #include "runtime/format/MemoryPlan.h"
 #include "runtime/session/LanguageModel.h"
+#include "test/support/AllocationCounter.h"
 
 #include <nlohmann/json.hpp>
 
@@ -15,28 +16,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
-#include <new>
 #include <unistd.h>
-
-namespace {
-
-thread_local uint64_t numAllocations = 0;
-
-void *allocate(size_t size) {
-  ++numAllocations;
-  if (void *memory = std::malloc(size ? size : 1))
-    return memory;
-  throw std::bad_alloc();
-}
-
-} // namespace
-
-void *operator new(size_t size) { return allocate(size); }
-void *operator new[](size_t size) { return allocate(size); }
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete[](void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void *memory, size_t) noexcept { std::free(memory); }
 
 namespace llmc {
 namespace {
@@ -177,7 +157,7 @@ StatusOr<Tokens> Bounds::answerTo(uint32_t prompt, HostCost *cost) {
   const auto take = [&](int32_t token) {
     if (answer.empty()) {
       seconds = hostSeconds();
-      allocations = numAllocations;
+      allocations = test::allocationsOfThread();
     }
     answer.push_back(token);
     return true;
@@ -187,7 +167,7 @@ StatusOr<Tokens> Bounds::answerTo(uint32_t prompt, HostCost *cost) {
   if (cost) {
     cost->numTokens += answer.size() - 1;
     cost->seconds += hostSeconds() - seconds;
-    cost->allocations += numAllocations - allocations;
+    cost->allocations += test::allocationsOfThread() - allocations;
   }
   return answer;
 }
@@ -227,11 +207,11 @@ Status Bounds::decode(uint64_t numTokens) {
   LLMC_RETURN_IF_ERROR(model->reset());
   LLMC_RETURN_IF_ERROR(model->decode(1, logits.data()));
   HostCost cost{numTokens, -hostSeconds(), 0};
-  const uint64_t allocations = numAllocations;
+  const uint64_t allocations = test::allocationsOfThread();
   for (uint64_t i = 0; i < numTokens; ++i)
     LLMC_RETURN_IF_ERROR(model->decode(1, logits.data()));
   cost.seconds += hostSeconds();
-  cost.allocations = numAllocations - allocations;
+  cost.allocations = test::allocationsOfThread() - allocations;
   report["host_reads_logits"] = cost.asJson();
   return okStatus();
 }

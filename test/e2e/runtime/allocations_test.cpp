@@ -7,46 +7,19 @@
 #include "runtime/session/LanguageModel.h"
 #include "runtime/text/Sampler.h"
 #include "test/e2e/runtime/CountingModel.h"
+#include "test/support/AllocationCounter.h"
 
 #include <gtest/gtest.h>
-
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
-namespace {
-
-std::atomic<bool> isCounting{false};
-std::atomic<int> numAllocations{0};
-
-void *allocate(size_t size) {
-  if (isCounting)
-    ++numAllocations;
-  if (void *memory = std::malloc(size ? size : 1))
-    return memory;
-  throw std::bad_alloc();
-}
-
-} // namespace
-
-void *operator new(size_t size) { return allocate(size); }
-void *operator new[](size_t size) { return allocate(size); }
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete[](void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void *memory, size_t) noexcept { std::free(memory); }
 
 namespace llmc::test {
 namespace {
 
-/// Allocations of this thread's work, the driver's in C++ among them.
+/// Allocations while `body` runs, the driver's in C++ among them.
 template <typename Body>
-int allocationsOf(const Body &body) {
-  numAllocations = 0;
-  isCounting = true;
+uint64_t allocationsOf(const Body &body) {
+  const uint64_t before = allocationsOfProcess();
   body();
-  isCounting = false;
-  return numAllocations;
+  return allocationsOfProcess() - before;
 }
 
 TEST(Allocations, theCounterCounts) {
