@@ -26,6 +26,7 @@ GemvConfig::GemvConfig(RegionContext &context, LinearRegion &parts) {
   tilesAtOnce = parts.linears.size() == 1 ? tile[1] / 4 : 1;
   linearsAtOnce = tile[1] / 4 / tilesAtOnce;
   kStep = tile[2];
+  quadsAtOnce = kQuadsPerTile / std::max<int64_t>(config.getSplits(), 1);
   stagedColumns = tile.size() > 3 ? tile[3] : 0;
   isStagedOnce = stagedColumns == parts.layout().paddedColumns;
   isHalf = config.getArithmetic() == "f16";
@@ -47,19 +48,30 @@ LogicalResult GemvConfig::verify(RegionContext &context,
     return error() << "has a tile of " << columns
                    << " columns, neither four nor four for each linear or for "
                       "two tiles of one";
+  int64_t unit = std::max<int64_t>(columnsPerUnit(layout.format), 4);
+  bool isPartOfGroup = kStep % unit == 0 && group % kStep == 0;
   if (layout.paddedColumns % kStep != 0 ||
-      (group ? kStep != group && kStep != 2 * group
-             : kStep % std::max<int64_t>(columnsPerUnit(layout.format), 4)))
+      (group ? kStep != 2 * group && !isPartOfGroup : kStep % unit))
     return error() << "takes " << kStep << " of " << layout.paddedColumns
                    << " columns at once, where " << std::max<int64_t>(group, 4)
                    << " belong together";
+  int64_t shares = lanes / std::max<int64_t>(quadsAtOnce, 1);
+  if (quadsAtOnce * context.getConfig().getSplits() != kQuadsPerTile ||
+      (quadsAtOnce != kQuadsPerTile &&
+       (parts.experts || tilesAtOnce != 1 || subgroup == 0)) ||
+      (kStep < group && (stagedColumns != 0 || shares % (group / kStep) != 0)))
+    return error() << "deals a tile to " << context.getConfig().getSplits()
+                   << " workgroups whose " << shares << " shares have " << kStep
+                   << " columns; it deals one tile of one expert to 1, 2 or 4 "
+                      "that add up by subgroups, and takes parts of groups of "
+                      "input that is not staged";
   if (isHalf && (columnsPerUnit(layout.format) != 8 || stagedColumns == 0 ||
                  codebookOf(layout.format) != Codebook::None))
     return error() << "has f16 arithmetic for " << formatName(layout.format)
                    << " and " << stagedColumns
                    << " staged columns; it takes codes of 4 to 6 bits and "
                       "staged input";
-  int64_t stride = lanes / kQuadsPerTile * kStep;
+  int64_t stride = lanes / quadsAtOnce * kStep;
   if (stagedColumns != 0 &&
       (tileRows != 1 || linearsAtOnce * tilesAtOnce != 1 || subgroup != 0 ||
        (!isStagedOnce &&

@@ -19,8 +19,11 @@ struct GemvConfig {
   /// Of a workgroup.
   int64_t lanes;
   /// Rows of the input, and tiles of each of so many linears, that one loop
-  /// takes; columns of a share.
+  /// takes; columns of a share: a part of a group of scales, or one or two.
   int64_t tileRows, tilesAtOnce, linearsAtOnce, kStep;
+  /// Quads of a tile that a workgroup takes: all of them, unless the config
+  /// deals them to several workgroups (its splits).
+  int64_t quadsAtOnce;
   /// The columns that are staged at once; 0 for none.
   int64_t stagedColumns;
   bool isStagedOnce, isHalf;

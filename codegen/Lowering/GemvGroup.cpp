@@ -144,13 +144,18 @@ void GemvGroup::addUnits(State &state) const {
   const WeightDecoder &any = decoders.front();
   int64_t unitColumns = any.unitColumns(),
           unitsAtOnce = std::max<int64_t>(4 / unitColumns, 1);
-  for (int64_t first = 0; first < any.unitsPerGroup(); first += unitsAtOnce) {
+  int64_t numUnits = state.part ? state.part->count : any.unitsPerGroup();
+  for (int64_t first = 0; first < numUnits; first += unitsAtOnce) {
     Units units;
     for (auto [number, decoder] : llvm::enumerate(decoders)) {
       units.emplace_back();
-      for (int64_t place = 0; place < unitsAtOnce; ++place)
-        units.back().push_back(decoder.loadUnit(
-            state.places[number], state.data[number], b.index(first + place)));
+      for (int64_t place = 0; place < unitsAtOnce; ++place) {
+        Value unit = b.index(first + place);
+        if (state.part)
+          unit = b.add(state.part->first, unit);
+        units.back().push_back(
+            decoder.loadUnit(state.places[number], state.data[number], unit));
+      }
     }
     if (isHalf) {
       addHalfUnit(state, units, first);
@@ -201,9 +206,9 @@ void GemvGroup::addCodes(State &state) const {
 }
 
 GemvGroup::Sums GemvGroup::add(ArrayRef<WeightDecoder::Place> places,
-                               Value first,
-                               llvm::function_ref<Sums()> sums) const {
-  State state{places, {}, first, {}, {}, {}, {}};
+                               Value first, llvm::function_ref<Sums()> sums,
+                               std::optional<Part> part) const {
+  State state{places, {}, first, {}, {}, {}, {}, part};
   auto loadScales = [&] {
     for (auto [number, decoder] : llvm::enumerate(decoders))
       decoder.loadScales(places[number], state.data[number]);

@@ -10,6 +10,8 @@
 #include "codegen/Lowering/GemvStage.h"
 #include "codegen/Lowering/LinearRegion.h"
 
+#include <optional>
+
 namespace llmc::codegen {
 
 /// Where the input of a tile is read.
@@ -43,12 +45,19 @@ public:
             MutableArrayRef<WeightDecoder> decoders, bool isHalf)
       : b(builder), input(input), decoders(decoders), isHalf(isHalf) {}
 
-  /// `sums` with those of the group at `places` (one for each linear) added; it
-  /// is asked as late as possible. `first` is the number of the group's first
-  /// vector of x in the row or, of staged input, of its first element in the
-  /// stage.
+  /// Some units of a group: `count` from number `first` (an index) on.
+  struct Part {
+    Value first;
+    int64_t count;
+  };
+
+  /// `sums` with those of the group at `places` (one for each linear) added, or
+  /// of a part of it; it is asked as late as possible. `first` is the number of
+  /// the first vector of x in the row or, of staged input, of its first element
+  /// in the stage.
   Sums add(ArrayRef<WeightDecoder::Place> places, Value first,
-           llvm::function_ref<Sums()> sums) const;
+           llvm::function_ref<Sums()> sums,
+           std::optional<Part> part = std::nullopt) const;
 
   /// The same of a group whose number is even and its neighbour, `elements`
   /// further in the stage. Takes one linear, with scales in pairs
@@ -78,6 +87,8 @@ private:
     /// precision vector<2xf16>; of staged input [0][0], of both halves. Empty
     /// when nothing needs it.
     SmallVector<SmallVector<Value>> inputSums;
+    /// Of the group; nothing for all of it.
+    std::optional<Part> part = std::nullopt;
   };
 
   bool sumsCodes() const {

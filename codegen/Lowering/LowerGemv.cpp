@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Linears for few rows. A workgroup computes 16 rows of the weight (a tile,
-// four quads), or those of two tiles side by side, for up to eight rows of the
-// input: a lane takes one quad of each and every n-th share of the columns, so
-// that each weight is read once, 64 contiguous bytes for four lanes; the lanes'
-// sums are added in workgroup memory in a fixed order. A norm of the input
-// costs its gain, in the loop or, for staged input (GemvStage.h), before it,
-// and a short loop for the sum of squares; the result is scaled. Rows of
-// expert_linears are places (ExpertPlace.h), one to a workgroup.
+// four quads), those of two tiles side by side, or some quads of a tile, for up
+// to eight rows of the input: a lane takes one quad of each and every n-th
+// share of the columns, so that each weight is read once, 64 contiguous bytes
+// for four lanes; the lanes' sums are added in workgroup memory in a fixed
+// order. A norm of the input costs its gain, in the loop or, for staged input
+// (GemvStage.h), before it, and a short loop for the sum of squares; the result
+// is scaled. Rows of expert_linears are places (ExpertPlace.h), one to a
+// workgroup.
 
 #include "codegen/Lowering/Elementwise.h"
 #include "codegen/Lowering/ExpertPlace.h"
@@ -30,7 +31,7 @@ public:
       : GemvConfig(context, parts), context(context), parts(parts),
         unit(context, context.getConfig().getWorkgroup()), b(unit.builder()),
         numRows(context.rowsOf(parts.resultType()) * parts.placesPerRow()),
-        partialLanes(subgroup ? lanes / subgroup * kQuadsPerTile : lanes) {
+        partialLanes(subgroup ? lanes / subgroup * quadsAtOnce : lanes) {
     if (parts.experts)
       experts.emplace(unit, parts);
   }
@@ -44,11 +45,16 @@ private:
   using Sums = SmallVector<Value>;
 
   /// Of one linear in the workgroup's tiles, vectors over the rows of a quad.
-  int64_t numResults() const { return tilesAtOnce * tileRows * kQuadsPerTile; }
+  int64_t numResults() const { return tilesAtOnce * tileRows * quadsAtOnce; }
   void bindWeights(int64_t first);
   void runPasses();
   void runPass(Pass pass, int64_t firstSum);
   Value elementOf(Value group, const WeightDecoder &decoder);
+  int64_t sharesPerGroup(const WeightDecoder &decoder) const {
+    return std::max<int64_t>(decoder.columnsPerGroup() / kStep, 1);
+  }
+  std::optional<GemvGroup::Part> partOfGroup(const WeightDecoder &decoder);
+  Value firstGroup(const WeightDecoder &decoder);
   SmallVector<Value> runGroups(Pass pass, int64_t firstSum, Value first,
                                Value last, ValueRange start);
   SmallVector<Value> runStages(Pass pass, int64_t firstSum, ValueRange start);
@@ -93,8 +99,8 @@ private:
   /// Set for expert_linears.
   std::optional<ExpertPlaces> experts;
   /// The lane's number, its quad of the weight and its share of the columns;
-  /// the workgroup's (first) tile of the result and its first row.
-  Value lane, quad, share, tile, firstRow;
+  /// the workgroup's first quad of the result and its first row.
+  Value lane, quad, share, firstQuad, firstRow;
   /// [linear][tile][row][lane] in workgroup memory.
   Value partials;
   /// The first group and behind the last one.
@@ -111,16 +117,16 @@ private:
 //===----------------------------------------------------------------------===//
 
 /// Adds shares `first`, `first` + stride, … up to group `last` to the sums. A
-/// share is kStep columns, one or two groups. `start` and the result are what
-/// the loop carries: where the input lies unless that follows from the group's
-/// number, where the groups of each linear lie, and the sums, unless they wait
-/// in workgroup memory, from `firstSum` on.
+/// share is kStep columns: a part of a group, one or two. `start` and the
+/// result are what the loop carries: where the input lies unless that follows
+/// from the group's number, where the groups of each linear lie, and the sums,
+/// unless they wait in workgroup memory, from `firstSum` on.
 SmallVector<Value> GemvKernel::runGroups(Pass pass, int64_t firstSum,
                                          Value first, Value last,
                                          ValueRange start) {
   const WeightDecoder &any = pass.front();
-  int64_t groupsAtOnce = kStep / any.columnsPerGroup(),
-          stride = lanes / kQuadsPerTile * groupsAtOnce;
+  int64_t groupsAtOnce = std::max<int64_t>(kStep / any.columnsPerGroup(), 1),
+          stride = lanes / quadsAtOnce * groupsAtOnce / sharesPerGroup(any);
   int64_t inGroup =
       any.columnsPerGroup() / (stage ? stage->columnsPerElement() : 4);
   size_t carriesInput = stage ? 0 : 1,
@@ -146,9 +152,10 @@ SmallVector<Value> GemvKernel::runGroups(Pass pass, int64_t firstSum,
       return next;
     }
     for (int64_t number = 0; number < groupsAtOnce; ++number) {
-      sums = inner.add(places, b.add(element, number * inGroup), [&] {
-        return sumsWait(any) ? loadSums(pass, firstSum) : sums;
-      });
+      sums = inner.add(
+          places, b.add(element, number * inGroup),
+          [&] { return sumsWait(any) ? loadSums(pass, firstSum) : sums; },
+          partOfGroup(any));
       if (sumsWait(any))
         keepPartials(sums, firstSum);
       for (auto [place, decoder] : llvm::zip_equal(places, pass))
@@ -159,6 +166,24 @@ SmallVector<Value> GemvKernel::runGroups(Pass pass, int64_t firstSum,
     return next;
   };
   return b.forLoop(first, last, b.index(stride), start, body);
+}
+
+/// Where shares are parts of a group, what is the lane's in each of its groups:
+/// a stride is a whole number of groups.
+std::optional<GemvGroup::Part>
+GemvKernel::partOfGroup(const WeightDecoder &decoder) {
+  int64_t shares = sharesPerGroup(decoder);
+  if (shares == 1)
+    return std::nullopt;
+  int64_t units = kStep / decoder.unitColumns();
+  return GemvGroup::Part{b.mul(b.rem(share, shares), units), units};
+}
+
+/// The group of the lane's first share.
+Value GemvKernel::firstGroup(const WeightDecoder &decoder) {
+  int64_t shares = sharesPerGroup(decoder);
+  return shares > 1 ? b.div(share, shares)
+                    : b.mul(share, kStep / decoder.columnsPerGroup());
 }
 
 /// Sums of K-quants wait in the invocation's places of `partials`: where input
@@ -204,7 +229,7 @@ SmallVector<Value> GemvKernel::runStages(Pass pass, int64_t firstSum,
                      takePlace(); // the stage before this one is read
                      fillStage(b.mul(stageBegin, groupQuads),
                                b.mul(b.sub(end, stageBegin), groupQuads));
-                     Value first = b.mul(share, kStep / columns);
+                     Value first = firstGroup(pass.front());
                      return runGroups(pass, firstSum, b.add(stageBegin, first),
                                       end, carried);
                    });
@@ -213,10 +238,15 @@ SmallVector<Value> GemvKernel::runStages(Pass pass, int64_t firstSum,
 /// Leaves the sums in `partials`, from `firstSum` on.
 void GemvKernel::runPass(Pass pass, int64_t firstSum) {
   const WeightDecoder &any = pass.front();
-  Value first = b.mul(share, kStep / any.columnsPerGroup());
+  Value first = firstGroup(any);
   SmallVector<Value> start;
-  if (!stage)
-    start.push_back(b.mul(first, any.columnsPerGroup() / 4));
+  if (!stage) {
+    Value quadOfRow = b.mul(first, any.columnsPerGroup() / 4);
+    if (std::optional<GemvGroup::Part> part = partOfGroup(any))
+      quadOfRow =
+          b.add(quadOfRow, b.div(b.mul(part->first, any.unitColumns()), 4));
+    start.push_back(quadOfRow);
+  }
   for (WeightDecoder &decoder : pass)
     start.append(decoder.placeOf(first));
   // A compiler that has stored zeros once keeps them in registers to store them
@@ -248,10 +278,10 @@ void GemvKernel::keepPartials(const Sums &sums, int64_t firstSum) {
   }
   Sums ofSubgroup;
   for (Value sum : sums)
-    ofSubgroup.push_back(sumOverStrides(b, sum, kQuadsPerTile, subgroup));
+    ofSubgroup.push_back(sumOverStrides(b, sum, quadsAtOnce, subgroup));
   Value inSubgroup = b.rem(lane, subgroup);
-  Value place = b.add(b.mul(b.div(lane, subgroup), kQuadsPerTile), inSubgroup);
-  b.ifThen(b.less(inSubgroup, b.index(kQuadsPerTile)), [&] {
+  Value place = b.add(b.mul(b.div(lane, subgroup), quadsAtOnce), inSubgroup);
+  b.ifThen(b.less(inSubgroup, b.index(quadsAtOnce)), [&] {
     for (auto [number, sum] : llvm::enumerate(ofSubgroup))
       b.store(sum, partials, placeOf(number, place));
   });
@@ -285,8 +315,8 @@ Value GemvKernel::sumOverShares(int64_t section, Value result) {
   auto [sums, quadInTile] = partialOf(result);
   Value first = b.add(b.mul(b.add(sums, section), partialLanes), quadInTile);
   if (subgroup)
-    return sumInOrder(b, partials, first, partialLanes / kQuadsPerTile,
-                      kQuadsPerTile);
+    return sumInOrder(b, partials, first, partialLanes / quadsAtOnce,
+                      quadsAtOnce);
   return b.forLoop(
       first, b.add(first, b.opaqueIndex(lanes)), b.index(kQuadsPerTile),
       ValueRange{b.constant(b.f32x4(), 0.0)},
@@ -399,7 +429,9 @@ void GemvKernel::takePlace() {
   int64_t number = 0;
   for (Value *index : {&quad, &share, &firstRow, &begin})
     *index = b.toIndex(b.extract(place, number++));
-  tile = experts ? b.groupId(gpu::Dimension::x) : b.div(quad, kQuadsPerTile);
+  firstQuad =
+      b.mul(experts ? b.groupId(gpu::Dimension::x) : b.div(quad, kQuadsPerTile),
+            kQuadsPerTile);
   rows.rowBases.front() = input->rowBase(firstRow, 0);
   if (isHalf)
     stageFactor = b.load(waitingFactors, b.index(0));
@@ -421,18 +453,18 @@ void GemvKernel::normalize() {
 std::pair<Value, Value> GemvKernel::partialOf(Value result) {
   if (tilesAtOnce * tileRows == 1)
     return {b.index(0), result};
-  return {b.div(result, kQuadsPerTile), b.rem(result, kQuadsPerTile)};
+  return {b.div(result, quadsAtOnce), b.rem(result, quadsAtOnce)};
 }
 
 /// Of result number `result`: the row of the tile, and the quad of the weight.
 std::pair<Value, Value> GemvKernel::placeOf(Value result) {
   auto [row, quadInTile] = partialOf(result);
-  Value ofResult = tile;
+  Value quad = b.add(firstQuad, quadInTile);
   if (tilesAtOnce > 1) {
-    ofResult = b.add(tile, b.div(row, tileRows));
+    quad = b.add(quad, b.mul(b.div(row, tileRows), kQuadsPerTile));
     row = b.rem(row, tileRows);
   }
-  return {row, b.add(b.mul(ofResult, kQuadsPerTile), quadInTile)};
+  return {row, quad};
 }
 
 /// Result number `result`; of this lane's results number `ofLane`.
@@ -471,7 +503,7 @@ LogicalResult GemvKernel::reduceAndStore() {
     Value result = b.add(lane, base);
     auto [row, quad] = placeOf(result);
     Value stores = b.less(result, b.index(numResults()));
-    if (usedQuads % (kQuadsPerTile * tilesAtOnce) != 0)
+    if (usedQuads % (quadsAtOnce * tilesAtOnce) != 0)
       stores = b.logicalAnd(stores, b.less(quad, b.index(usedQuads)));
     if (numRows % tileRows != 0)
       stores =
@@ -521,12 +553,13 @@ LogicalResult GemvKernel::emit() {
   input = *bound;
   int64_t rowTiles = llvm::divideCeilSigned(numRows, tileRows);
   lane = subgroup ? subgroupLane(b, subgroup) : b.localId();
-  tile = b.mul(b.groupId(gpu::Dimension::x), tilesAtOnce);
+  Value tile = b.mul(b.groupId(gpu::Dimension::x), tilesAtOnce);
+  firstQuad = b.mul(tile, quadsAtOnce);
   firstRow = rowTiles == 1 ? b.index(0)
                            : b.mul(b.groupId(gpu::Dimension::y), tileRows);
   Value ofWeight = experts ? experts->tileOfWeight(firstRow, tile) : tile;
-  quad = b.add(b.mul(ofWeight, kQuadsPerTile), b.rem(lane, kQuadsPerTile));
-  share = b.div(lane, kQuadsPerTile);
+  quad = b.add(b.mul(ofWeight, quadsAtOnce), b.rem(lane, quadsAtOnce));
+  share = b.div(lane, quadsAtOnce);
   decoders.reserve(parts.linears.size() * tilesAtOnce);
   bindWeights(0);
   rows.input = &*input;
@@ -550,9 +583,10 @@ LogicalResult GemvKernel::emit() {
     b.barrier();
   if (failed(reduceAndStore()))
     return failure();
-  unit.finish(parts.label(context.getConfig().getKind().getValue(), numRows),
-              {llvm::divideCeilSigned(parts.outputs(), kTileRows * tilesAtOnce),
-               rowTiles, 1});
+  unit.finish(
+      parts.label(context.getConfig().getKind().getValue(), numRows),
+      {llvm::divideCeilSigned(parts.outputs(), 4 * quadsAtOnce * tilesAtOnce),
+       rowTiles, 1});
   return success();
 }
 

@@ -57,6 +57,10 @@ struct GemvStrategy {
   /// half of the work): they share the products of the input and
   /// the norm's gain. Not where codes have high bits in another plane.
   int64_t normTiles = 1;
+  /// Whether one row's shares are parts of a group of scales and small weights'
+  /// tiles are dealt to several workgroups, so that all of a small weight is in
+  /// flight at once. Asks for reduction in subgroups.
+  bool dealsTiles = false;
   /// Whether the driver's compiler moves loads ahead and decodes a unit of
   /// codes at once, with as many registers as full occupancy leaves or somewhat
   /// more.

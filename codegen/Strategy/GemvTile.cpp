@@ -180,6 +180,42 @@ static bool isPairTooMuch(const LinearShape &shape, const LinearTile &tile,
               std::min(strategy.maxLanes, device.maxInvocations));
 }
 
+/// A tile of one row whose lanes have one load of codes or two each: all of the
+/// weight is in flight once the workgroups are. Nothing for large weights,
+/// which keep the memory busy anyhow, and where groups are no whole number of
+/// shares. Bounds from measurements on an H200 (docs/performance.md).
+static std::optional<LinearTile> dealtTile(const LinearShape &shape,
+                                           const DeviceLimits &device,
+                                           const GemvStrategy &strategy,
+                                           const LinearTile &whole) {
+  constexpr int64_t kMostLanes = 1024, kMostLanesInTurn = 512;
+  int64_t tiles = ceilDiv(shape.N, 4 * kQuadsPerTile),
+          paddedColumns = ceilDiv(shape.K, 4) * 4,
+          group = scaleGroupColumns(shape.format);
+  if (!strategy.dealsTiles || whole.rows != 1 ||
+      whole.columns != 4 * shape.numLinears || tiles >= 4 * device.computeUnits)
+    return std::nullopt;
+  LinearTile tile = whole;
+  tile.splits = 2 * tiles < 3 * device.computeUnits ? 2 : 1;
+  tile.kStep = group ? 8 : 4;
+  int64_t quads = kQuadsPerTile / tile.splits, most = kMostLanes;
+  if (paddedColumns / tile.kStep * quads > kMostLanes) {
+    tile.kStep *= 2;
+    most = kMostLanesInTurn;
+  }
+  most = std::min(most, device.maxInvocations);
+  int64_t shares = ceilDiv(paddedColumns, tile.kStep),
+          turns = ceilDiv(shares * quads, most), subgroup = device.subgroupSize;
+  tile.workgroup[0] =
+      ceilDiv(ceilDiv(shares, turns) * quads, subgroup) * subgroup;
+  bool isWhole =
+      paddedColumns % tile.kStep == 0 &&
+      (group == 0 || (group % tile.kStep == 0 &&
+                      tile.workgroup[0] / quads % (group / tile.kStep) == 0));
+  return isWhole && tile.workgroup[0] <= most ? std::optional(tile)
+                                              : std::nullopt;
+}
+
 std::optional<LinearTile> selectGemv(const LinearShape &shape,
                                      const DeviceLimits &device,
                                      const GemvStrategy &strategy) {
@@ -212,6 +248,7 @@ std::optional<LinearTile> selectGemv(const LinearShape &shape,
       tile.kStep /= 2;
       tile.workgroup[0] = selectLanes(shape, tile.kStep, device, strategy);
     }
+    tile = dealtTile(shape, device, strategy, tile).value_or(tile);
     tile.accumulators = rows * tile.columns;
     tile.registers = gemvRegisters(shape, tile, device, strategy);
     bool fits = tile.registers <= device.registersMax &&

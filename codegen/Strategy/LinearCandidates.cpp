@@ -31,15 +31,23 @@ int64_t workgroupBytes(const LinearProblem &problem, const LinearTile &tile) {
                      : gemmWorkgroupBytes(shape, tile);
 }
 
-std::string checkSizes(const LinearShape &shape, const LinearTile &tile) {
+/// Whether the invocations of a gemv add up in subgroups, which then may be any
+/// number, with a part of a group's columns each.
+bool addsInSubgroups(const LinearProblem &problem) {
+  return problem.strategy.gemv.reduction == "subgroup";
+}
+
+std::string checkSizes(const LinearProblem &problem, const LinearTile &tile) {
+  const LinearShape &shape = problem.shape;
   int64_t columns = ceilDiv(shape.K, 4) * 4;
   int64_t most = groupColumns(shape.format, columns);
   int64_t least =
       std::min(most, std::max<int64_t>(4, columnsPerUnit(shape.format)));
-  // A share of a gemv's columns is one or two groups of scales.
+  // A share of a gemv's columns is one or two groups of scales, or a part.
   if (tile.isGemv && scaleGroupColumns(shape.format) != 0) {
-    least = most;
-    most = columns % (2 * least) == 0 ? 2 * least : least;
+    if (!addsInSubgroups(problem))
+      least = most;
+    most = columns % (2 * most) == 0 ? 2 * most : most;
   }
   if (!isPowerOfTwo(tile.kStep) || tile.kStep < least || tile.kStep > most)
     return say("tile's k", tile.kStep,
@@ -60,8 +68,21 @@ std::string checkSizes(const LinearShape &shape, const LinearTile &tile) {
   return "";
 }
 
-std::string checkWorkgroup(const LinearTile &tile) {
+std::string checkWorkgroup(const LinearProblem &problem,
+                           const LinearTile &tile) {
   auto [x, y, z] = tile.workgroup;
+  if (tile.isGemv && addsInSubgroups(problem)) {
+    int64_t subgroup = problem.limits.subgroupSize;
+    if (x % subgroup != 0 || y != 1 || z != 1)
+      return "workgroup must be subgroups of " + std::to_string(subgroup) +
+             " along x, with y and z 1";
+    bool isOne = problem.shape.numLinears * 4 == tile.columns;
+    if (tile.splits != 1 && ((tile.splits != 2 && tile.splits != 4) || !isOne))
+      return say("splits", tile.splits, "are 1, and 2 and 4 for one tile");
+    return "";
+  }
+  if (tile.splits != 1)
+    return say("splits", tile.splits, "is 1");
   if (!isPowerOfTwo(x) || !isPowerOfTwo(y) || z != 1)
     return "workgroup must be two powers of two and 1";
   if (tile.isGemv && (y != 1 || x < 4 * kQuadsPerTile))
@@ -84,9 +105,9 @@ std::string checkLinearTile(const LinearProblem &problem,
                "are up to " + std::to_string(mostRows));
   if (!tile.isGemv && shape.hasNorm)
     return "kind is gemm, which computes no norm of its input";
-  if (std::string wrong = checkSizes(shape, tile); !wrong.empty())
+  if (std::string wrong = checkSizes(problem, tile); !wrong.empty())
     return wrong;
-  if (std::string wrong = checkWorkgroup(tile); !wrong.empty())
+  if (std::string wrong = checkWorkgroup(problem, tile); !wrong.empty())
     return wrong;
   if (invocationsOf(tile) > limits.maxInvocations)
     return say("workgroup's number of invocations", invocationsOf(tile),
@@ -113,7 +134,8 @@ LinearTile withEstimate(const LinearProblem &problem, LinearTile tile) {
 bool isSameTile(const LinearTile &a, const LinearTile &b) {
   return a.isGemv == b.isGemv &&
          std::equal(a.workgroup, a.workgroup + 3, b.workgroup) &&
-         a.rows == b.rows && a.columns == b.columns && a.kStep == b.kStep;
+         a.rows == b.rows && a.columns == b.columns && a.kStep == b.kStep &&
+         a.splits == b.splits;
 }
 
 std::vector<LinearTile> enumerateLinearTiles(const LinearProblem &problem,

@@ -45,6 +45,8 @@ struct LinearTile {
   int64_t rows, columns, kStep;
   /// 32-bit registers: of the sums, and of everything alive in the inner loop.
   int64_t accumulators, registers;
+  /// Workgroups that the quads of a GEMV's tile are dealt to: 1, 2 or 4.
+  int64_t splits = 1;
 };
 
 /// Registers of the inner loop of a kernel with that tile (GemvTile.cpp,

@@ -20,8 +20,10 @@ FamilyStrategy getNvidiaStrategy(target::DeviceAttr device) {
   strategy.sdpa.loadsAtOnce = 8;
   if (device.hasFeature("subgroup_arithmetic")) {
     strategy.reduction = "subgroup";
-    if (device.hasFeature("subgroup_shuffle"))
+    if (device.hasFeature("subgroup_shuffle")) {
       strategy.gemv.reduction = "subgroup";
+      strategy.gemv.dealsTiles = true;
+    }
   }
   return strategy;
 }

@@ -73,7 +73,7 @@ toConfig(StringRef kind, const LinearTile &tile, const LinearProblem &problem,
                                : "f32";
     return graph::LoweringConfigAttr::get(
         context, StringAttr::get(context, kind), tile.workgroup, sizes,
-        /*splits=*/1, tile.accumulators, tile.registers, arithmetic,
+        tile.splits, tile.accumulators, tile.registers, arithmetic,
         gemv.reduction, gemv.decode);
   }
   return graph::LoweringConfigAttr::get(
@@ -107,6 +107,7 @@ selectExpertLinear(const StrategyInput &input) {
                         limitsOf(input.device),
                         getFamilyStrategy(input.device)};
   problem.strategy.gemv.normTiles = 1; // a tile is of one expert
+  problem.strategy.gemv.dealsTiles = false;
   std::optional<LinearTile> tile =
       selectGemv(problem.shape, problem.limits, problem.strategy.gemv);
   if (!tile)

@@ -51,6 +51,7 @@ static std::string readTile(graph::LoweringConfigAttr config,
   tile.rows = config.getTile()[0];
   tile.columns = config.getTile()[1];
   tile.kStep = config.getTile()[2];
+  tile.splits = config.getSplits();
   tile = withEstimate(problem, tile);
   return checkLinearTile(problem, tile);
 }

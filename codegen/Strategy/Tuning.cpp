@@ -16,6 +16,8 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/text_format.h>
 
+#include <algorithm>
+
 namespace llmc::codegen {
 
 namespace {
@@ -144,7 +146,8 @@ mlir::DictionaryAttr toTuningAttr(const tuning::Tuning &tuning,
                 graph::LoweringConfigAttr::get(
                     context, mlir::StringAttr::get(context, config.kind()),
                     toIntegers(config.workgroup()), toIntegers(config.tile()),
-                    /*splits=*/1, /*accumulators=*/0, /*registers=*/0));
+                    std::max<int64_t>(config.splits(), 1), /*accumulators=*/0,
+                    /*registers=*/0));
   }
   return entries.getDictionary(context);
 }

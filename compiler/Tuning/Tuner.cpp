@@ -298,6 +298,8 @@ void Tuner::addEntry(const LinearOccurrence &linear,
   for (int64_t size :
        {chosen.tile.rows, chosen.tile.columns, chosen.tile.kStep})
     config.add_tile(static_cast<uint32_t>(size));
+  if (chosen.tile.splits != 1)
+    config.set_splits(static_cast<uint32_t>(chosen.tile.splits));
   if (!chosen.figures)
     return;
   const KernelFigures &figures = *chosen.figures;

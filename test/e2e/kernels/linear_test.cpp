@@ -488,17 +488,49 @@ TEST_F(LinearTest, everyTileComputesTheSame) {
 
 // One subgroup, and several whose sums meet in workgroup memory; more rows than
 // a tile has; two linears side by side and in turn; with a norm.
-TEST_F(GateTest, sumsOfSubgroups) {
-  if (ProgramRunner::sharedDevice()->subgroupSize() != kDescribedSubgroupSize)
-    GTEST_SKIP() << "this device's subgroups are of another size";
+class SubgroupSumsTest : public GateTest {
+protected:
+  void SetUp() override {
+    if (ProgramRunner::sharedDevice()->subgroupSize() != kDescribedSubgroupSize)
+      GTEST_SKIP() << "this device's subgroups are of another size";
+    GateTest::SetUp();
+  }
+  void checkTile(const char *encoding, const codegen::LinearTile &tile,
+                 int rows) {
+    SCOPED_TRACE(std::to_string(tile.workgroup[0]) + " lanes, columns " +
+                 std::to_string(tile.columns) + ", k " +
+                 std::to_string(tile.kStep) + ", splits " +
+                 std::to_string(tile.splits));
+    check(encoding, rows, 4e-6, "lavapipe", &tile,
+          ", splits = " + std::to_string(tile.splits) +
+              ", reduction = subgroup");
+  }
+};
+
+TEST_F(SubgroupSumsTest, ofWholeTiles) {
   for (int64_t lanes : {8, 16, 64})
     for (int64_t columns : {4, 8})
-      for (int rows : {1, 5}) {
-        SCOPED_TRACE(std::to_string(lanes) + " lanes, columns " +
-                     std::to_string(columns));
-        codegen::LinearTile tile{
-            true, {lanes, 1, 1}, rows == 1 ? 1 : 2, columns, 32, 0, 0};
-        check("q4_0", rows, 4e-6, "lavapipe", &tile, ", reduction = subgroup");
+      for (int rows : {1, 5})
+        checkTile("q4_0",
+                  {true, {lanes, 1, 1}, rows == 1 ? 1 : 2, columns, 32, 0, 0},
+                  rows);
+}
+
+// Numbers of invocations that are no power of two, and more than there are
+// shares.
+TEST_F(SubgroupSumsTest, ofPartsOfTilesAndGroups) {
+  for (int64_t splits : {1, 2, 4})
+    for (int64_t lanes : {16, 48, 160})
+      for (int64_t columns : {4, 8}) {
+        checkTile("q4_0", {true, {lanes, 1, 1}, 1, columns, 8, 0, 0, splits},
+                  1);
+        checkTile("q4_k", {true, {lanes, 1, 1}, 1, columns, 16, 0, 0, splits},
+                  1);
+        checkTile("q6_k", {true, {lanes, 1, 1}, 2, columns, 8, 0, 0, splits},
+                  3);
+        checkTile("q8_0", {true, {lanes, 1, 1}, 1, columns, 8, 0, 0, splits},
+                  1);
+        checkTile("f16", {true, {lanes, 1, 1}, 2, columns, 4, 0, 0, splits}, 5);
       }
 }
 

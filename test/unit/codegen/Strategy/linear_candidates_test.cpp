@@ -60,6 +60,25 @@ TEST(LinearTiles, ThatFitArePassed) {
   EXPECT_EQ(check(32, tileOf(false, 16, 4, 4, 8, 8)), "");
 }
 
+TEST(LinearTiles, OfSubgroupsMayDealATile) {
+  LinearProblem problem = problemOf(1);
+  auto check = [&](LinearTile tile, int64_t splits) {
+    tile.splits = splits;
+    return checkLinearTile(problem, withEstimate(problem, tile));
+  };
+  EXPECT_EQ(check(tileOf(true, 64, 1, 1, 4, 32), 2),
+            "splits is 2, allowed is 1");
+  EXPECT_NE(check(tileOf(true, 64, 1, 1, 4, 8), 1), "");
+  problem.strategy.gemv.reduction = "subgroup";
+  EXPECT_EQ(check(tileOf(true, 48, 1, 1, 4, 8), 2), "");
+  EXPECT_EQ(check(tileOf(true, 48, 1, 1, 4, 8), 3),
+            "splits is 3, allowed are 1, and 2 and 4 for one tile");
+  EXPECT_EQ(check(tileOf(true, 64, 1, 1, 8, 32), 2),
+            "splits is 2, allowed are 1, and 2 and 4 for one tile");
+  EXPECT_EQ(check(tileOf(true, 40, 1, 1, 4, 8), 1),
+            "workgroup must be subgroups of 16 along x, with y and z 1");
+}
+
 TEST(LinearTiles, ThatFitNothingAreRefusedByName) {
   EXPECT_EQ(check(9, tileOf(true, 64, 1, 8, 4, 32)),
             "rows of a gemv is 9, allowed are up to 8");

@@ -148,6 +148,45 @@ TEST(LinearTile, fillingTheDeviceMayCostSomeEfficiency) {
   EXPECT_EQ(sumsOf(256), 32);
 }
 
+/// All of a small weight is in flight: lanes of whole subgroups have one share
+/// each where a workgroup may be as large, and there are workgroups for most
+/// compute units.
+TEST(LinearTile, smallWeightsAreDealtToManyInvocations) {
+  FamilyStrategy strategy;
+  strategy.gemv.reduction = "subgroup";
+  strategy.gemv.maxLanes = 256;
+  DeviceLimits limits = {64, 255, 32, 1024, 49152, 128, 132};
+  auto tileOf = [&](WeightFormat format, int64_t rows, int64_t columns) {
+    LinearShape linear = {format, 1, rows, columns, 1, false};
+    return *selectLinearTile(linear, limits, strategy);
+  };
+  LinearTile before = tileOf(WeightFormat::Q4_0, 1024, 3072);
+  EXPECT_EQ(before.splits, 1);
+  EXPECT_EQ(before.kStep, 32);
+  strategy.gemv.dealsTiles = true;
+  for (WeightFormat format :
+       {WeightFormat::F16, WeightFormat::Q8_0, WeightFormat::Q4_0,
+        WeightFormat::Q4_K, WeightFormat::Q6_K})
+    for (int64_t rows : {256, 1024, 2048, 4096})
+      for (int64_t columns : {1024, 2048, 3072, 11008}) {
+        LinearTile tile = tileOf(format, rows, columns);
+        int64_t lanes = tile.workgroup[0], quads = 4 / tile.splits,
+                atOnce = lanes / quads * tile.kStep;
+        SCOPED_TRACE(std::to_string(rows) + "x" + std::to_string(columns) +
+                     ": " + std::to_string(lanes) + " lanes");
+        EXPECT_EQ(lanes % 32, 0);
+        EXPECT_LE(lanes, 1024);
+        EXPECT_EQ(columns % tile.kStep, 0);
+        if (columns * quads <= 4096)
+          EXPECT_GE(atOnce, columns);
+        EXPECT_GE(lanes, 256);
+        EXPECT_EQ(tile.splits, rows < 132 * 3 / 2 * 16 ? 2 : 1);
+      }
+  // A large weight keeps the memory busy by itself.
+  EXPECT_EQ(tileOf(WeightFormat::Q4_0, 151936, 1024).kStep, 32);
+  EXPECT_EQ(tileOf(WeightFormat::Q4_0, 151936, 1024).splits, 1);
+}
+
 /// Two groups in the body cost panvk's compiler the second thread there.
 TEST(LinearTile, oneGroupAtOnceWhereInputIsStagedInPartsOrRowsAreShort) {
   FamilyStrategy strategy;
