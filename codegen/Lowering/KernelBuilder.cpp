@@ -422,6 +422,11 @@ Value KernelBuilder::workgroupMemory(int64_t count, Type element) {
       *this, memrefIn(spirv::StorageClass::Workgroup, count, element));
 }
 
+Value KernelBuilder::atomicAdd(Value addend, Value memref, Value index) {
+  return memref::AtomicRMWOp::create(*this, arith::AtomicRMWKind::addi, addend,
+                                     memref, index);
+}
+
 void KernelBuilder::barrier() { gpu::BarrierOp::create(*this); }
 void KernelBuilder::bufferBarrier() {
   spirv::ControlBarrierOp::create(*this, spirv::Scope::Workgroup,
@@ -429,6 +434,13 @@ void KernelBuilder::bufferBarrier() {
                                   spirv::MemorySemantics::AcquireRelease |
                                       spirv::MemorySemantics::WorkgroupMemory |
                                       spirv::MemorySemantics::UniformMemory);
+}
+/// Two ops, as compilers of GLSL write it, which is what drivers see most.
+void KernelBuilder::deviceBarrier() {
+  spirv::MemoryBarrierOp::create(*this, spirv::Scope::Device,
+                                 spirv::MemorySemantics::AcquireRelease |
+                                     spirv::MemorySemantics::UniformMemory);
+  bufferBarrier();
 }
 Value KernelBuilder::localId(gpu::Dimension dimension) {
   return gpu::ThreadIdOp::create(*this, dimension);

@@ -143,6 +143,10 @@ public:
   void barrier();
   /// Likewise, and what an invocation wrote to buffers is seen by the others.
   void bufferBarrier();
+  /// Likewise, and by other workgroups that learn of it by an atomic.
+  void deviceBarrier();
+  /// Adds `addend`, an i32, to an element and returns what it was before.
+  Value atomicAdd(Value addend, Value memref, Value index);
 
   // Invocations, as indices.
   Value localId(gpu::Dimension dimension = gpu::Dimension::x);

@@ -4,6 +4,7 @@
 // track of where values lie, and asks the lowering of each region's kind for
 // its dispatches. How a region is computed is in the Lower….cpp files.
 
+#include "codegen/Lowering/CounterReset.h"
 #include "codegen/Lowering/Passes.h"
 #include "codegen/Lowering/RegionLowering.h"
 #include "dialects/Graph/RegionResults.h"
@@ -289,6 +290,7 @@ LogicalResult FunctionLowering::run(unsigned &numRegions) {
       return failure();
     numRegions += region ? 1 : 0;
   }
+  emitCounterReset(entry, device, func.getLoc());
   return success();
 }
 

@@ -69,9 +69,9 @@ public:
       heads.emplace(unit, sdpa, shape);
   }
 
-  /// `result` takes the rows; `partials` what each split found, when there is
-  /// more than one.
-  LogicalResult emit(const SdpaResult &result, Value partials);
+  /// `result` takes the rows; `splits` is there when there is more than one.
+  LogicalResult emit(const SdpaResult &result,
+                     std::optional<SdpaSplits> splits);
 
 private:
   // One block of keys.
@@ -100,6 +100,7 @@ private:
   void storePartials(const Softmax &softmax, Value partials);
   void storeResult(const Softmax &softmax, const View &result);
   void storeCodes(const Softmax &softmax, const QuantizedResult &result);
+  void finish(const SdpaResult &result, bool isSplit);
 
   // Numbers of all queries of an invocation.
   Type perQueryType() {
@@ -481,7 +482,24 @@ void SdpaKernel::storeCodes(const Softmax &softmax,
       .storeShared(quads, shape.queries * shape.quads());
 }
 
-LogicalResult SdpaKernel::emit(const SdpaResult &result, Value partials) {
+void SdpaKernel::finish(const SdpaResult &result, bool isSplit) {
+  RegionContext &context = unit.getContext();
+  int64_t registers = context.getConfig().getRegisters();
+  if (heads)
+    registers = heads->registers(registers);
+  if (isSplit)
+    registers = std::max(
+        registers, sdpaCombineRegisters(context.getDevice(), shape.splits));
+  unit.finish(llvm::formatv("{0} {1}/{2}x{3} rows {4}{5}",
+                            heads ? "heads sdpa" : "sdpa", shape.heads,
+                            shape.kvHeads, shape.headDim, shape.rows,
+                            result.codes ? " quantized" : "")
+                  .str(),
+              {shape.blocks(), shape.kvHeads, shape.splits}, registers);
+}
+
+LogicalResult SdpaKernel::emit(const SdpaResult &result,
+                               std::optional<SdpaSplits> splits) {
   int64_t slots = shape.queries / shape.perInvocation;
   numbersOfLanes = b.workgroupMemory(shape.workgroup, perQueryType());
   numbersOfSteps = b.workgroupMemory(shape.workgroup / 2 + 1, perQueryType());
@@ -496,8 +514,8 @@ LogicalResult SdpaKernel::emit(const SdpaResult &result, Value partials) {
       softmax.sums, [&](Value lhs, Value rhs) { return b.add(lhs, rhs); });
   addClasses(softmax);
   auto store = [&] {
-    if (partials)
-      storePartials(softmax, partials);
+    if (splits)
+      storePartials(softmax, splits->partials);
     else if (result.floats)
       storeResult(softmax, *result.floats);
   };
@@ -507,16 +525,9 @@ LogicalResult SdpaKernel::emit(const SdpaResult &result, Value partials) {
     b.ifThen(b.less(place.lane, b.index(shape.valueLanes)), store);
   if (result.codes)
     storeCodes(softmax, *result.codes);
-  int64_t blocks = llvm::divideCeil(shape.rows * shape.group(), shape.queries);
-  unit.finish(llvm::formatv("{0} {1}/{2}x{3} rows {4}{5}",
-                            heads ? "heads sdpa" : "sdpa", shape.heads,
-                            shape.kvHeads, shape.headDim, shape.rows,
-                            result.codes ? " quantized" : "")
-                  .str(),
-              {blocks, shape.kvHeads, shape.splits},
-              heads ? std::optional(heads->registers(
-                          unit.getContext().getConfig().getRegisters()))
-                    : std::nullopt);
+  if (splits)
+    emitSdpaCombine(unit, shape, place, *splits, *result.floats);
+  finish(result, splits.has_value());
   return success();
 }
 
@@ -550,14 +561,12 @@ LogicalResult lowerSdpa(RegionContext &context) {
     return failure();
   if (result.codes && failed(verifyQuantized(context, *shape, *result.codes)))
     return failure();
-  Value partials;
+  std::optional<SdpaSplits> splits;
   if (shape->splits > 1)
-    partials = context.workspace(shape->partialBytes());
-  if (failed(SdpaKernel(context, sdpa, *shape, *views).emit(result, partials)))
-    return failure();
-  if (partials)
-    emitSdpaCombine(context, *shape, partials, *result.floats);
-  return success();
+    splits = {context.workspace(shape->partialBytes()),
+              context.getEntry().counterSlice(
+                  context.getLoc(), shape->kvHeads * shape->blocks())};
+  return SdpaKernel(context, sdpa, *shape, *views).emit(result, splits);
 }
 
 } // namespace llmc::codegen

@@ -6,6 +6,9 @@
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
 
 namespace llmc::codegen {
 
@@ -82,6 +85,21 @@ Value EntryBuilder::stateSlice(Location loc, StringRef state, int64_t bytes,
   if (!shared)
     shared = slice(loc, program::Storage::State, state, bytes, valueType);
   return shared;
+}
+
+Value EntryBuilder::counterSlice(Location loc, int64_t count) {
+  Value &shared = sharedSlices["counters"];
+  int64_t bytes = 4 * llvm::alignTo(count, kCountersPerGroup);
+  if (!shared)
+    shared = slice(loc, program::Storage::Arena, "", bytes);
+  auto op = shared.getDefiningOp<program::SliceOp>();
+  op.setBytes(std::max<int64_t>(bytes, op.getBytes()));
+  return shared;
+}
+
+program::SliceOp EntryBuilder::findCounters() {
+  Value shared = sharedSlices.lookup("counters");
+  return shared ? shared.getDefiningOp<program::SliceOp>() : program::SliceOp();
 }
 
 void EntryBuilder::dispatch(Location loc, StringAttr kernel,

@@ -54,6 +54,12 @@ public:
                     int64_t bytes, int64_t offset = 0);
   Value stateSlice(Location loc, StringRef state, int64_t bytes,
                    Type valueType);
+  /// At least `count` words of i32 that are zero when the entry begins: every
+  /// kernel that has counted there leaves zeros (CounterReset.h). One slice an
+  /// entry.
+  Value counterSlice(Location loc, int64_t count);
+  /// That slice, or null.
+  program::SliceOp findCounters();
 
   void dispatch(Location loc, StringAttr kernel, ArrayRef<int64_t> groups,
                 ValueRange bindings, ArrayRef<program::Access> access,
@@ -64,6 +70,9 @@ private:
   program::EntryOp entry;
   llvm::StringMap<Value> sharedSlices;
 };
+
+/// Counters are a multiple of that.
+inline constexpr int64_t kCountersPerGroup = 64;
 
 /// Bytes of the step buffer (docs/architecture.md §3).
 inline constexpr int64_t kStepBytes = 64;

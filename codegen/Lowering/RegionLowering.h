@@ -97,7 +97,7 @@ public:
   /// The column of a quantized_linear's result that the part's first row
   /// computes; 0 for other roots.
   int64_t firstColumn();
-  /// Memory of the step for the region's own use between its dispatches.
+  /// Memory of the step for the region's own use.
   Value workspace(int64_t bytes);
 
 private:

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The second kernel of attention whose keys are split: what the splits found is
-// added up, split 0 first; one invocation a quad of the result. And the checks
-// of a tile.
+// The end of attention whose keys are split: the workgroup that is done last
+// adds up what the splits found, split 0 first, an invocation a quad of the
+// result. An atomic counts who is done; which workgroup is the last has no
+// influence on the sums. And the checks of a tile.
 
 #include "codegen/Lowering/ActivationRows.h"
-#include "codegen/Lowering/SdpaShape.h"
-
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MathExtras.h"
+#include "codegen/Lowering/SdpaPlace.h"
 
 #include <algorithm>
 
@@ -63,53 +61,94 @@ Value inverseSum(KernelBuilder &b, Value sum) {
                   b.f32(0.0));
 }
 
-/// Registers of the combining kernel: two for each split on the Mali targets,
-/// whose drivers load late; six on Adreno, whose driver loads all splits at
-/// once as far as that costs no occupancy (Mesa 26.2.6).
-static int64_t combineRegisters(target::DeviceAttr device, int64_t splits) {
+int64_t sdpaCombineRegisters(target::DeviceAttr device, int64_t splits) {
+  // Two for each split on the Mali targets, whose drivers load late; six on
+  // Adreno, whose driver loads all splits at once as far as that costs no
+  // occupancy (Mesa 26.2.6).
   if (device.getFamily() == target::Family::Adreno)
     return std::min(20 + 6 * splits, device.getRegistersFullOccupancy());
   return 13 + 2 * splits;
 }
 
-void emitSdpaCombine(RegionContext &context, const SdpaShape &shape,
-                     Value partials, const View &result) {
-  KernelUnit unit(context, context.getConfig().getWorkgroup());
+/// The workgroup's number among the blocks of queries.
+static Value blockOf(KernelBuilder &b, const SdpaShape &shape) {
+  return shape.blocks() == 1 ? b.index(0) : b.groupId(gpu::Dimension::x);
+}
+
+/// Counts the workgroup; whether it was the last, the same for all of its
+/// invocations. The counter is then zero again, for the next dispatch.
+static Value isLastSplit(KernelUnit &unit, const SdpaShape &shape, Value kvHead,
+                         Value invocation, Value counters) {
   KernelBuilder &b = unit.builder();
-  Value place = b.add(b.mul(b.groupId(), shape.workgroup), b.localId());
-  Value number = b.div(place, shape.quads()),
-        row = b.div(place, shape.rowQuads());
-  int64_t perSplit = shape.rows * shape.heads;
-  b.ifThen(b.less(row, b.index(shape.rows)), [&] {
-    Value memref = unit.bind(partials, b.f32x4(), program::Access::Read);
-    SmallVector<Value> statistics;
-    Value maximum = b.f32(kLowestScore);
-    for (int64_t split = 0; split < shape.splits; ++split) {
-      statistics.push_back(b.load(
-          memref, b.add(number, shape.partialQuads() + split * perSplit)));
-      maximum = b.max(maximum, b.extract(statistics.back(), 0));
-    }
-    Value sum = b.f32(0.0), quad = b.constant(b.f32x4(), 0.0);
-    for (int64_t split = 0; split < shape.splits; ++split) {
-      Value factor = b.exp(b.sub(b.extract(statistics[split], 0), maximum));
-      sum = b.fma(factor, b.extract(statistics[split], 1), sum);
-      Value partial =
-          b.load(memref, b.add(place, split * perSplit * shape.quads()));
-      quad = b.fma(b.splat(factor), partial, quad);
-    }
-    Value index =
-        b.add(b.mul(row, result.rowStride / 4),
-              b.add(b.rem(place, shape.rowQuads()), result.offset / 4));
-    ActivationRows(unit, result, program::Access::Write)
-        .store(b.mul(quad, b.splat(inverseSum(b, sum))), index);
+  Value memref =
+      unit.bind(counters, b.getI32Type(), program::Access::ReadWrite);
+  Value counter = b.add(b.mul(kvHead, shape.blocks()), blockOf(b, shape));
+  Value flag = b.workgroupMemory(1, b.getI32Type());
+  b.deviceBarrier(); // of all invocations, before it is counted
+  b.ifThen(b.equal(invocation, b.index(0)), [&] {
+    Value before = b.atomicAdd(b.i32(1), memref, counter);
+    Value isLast = b.equal(before, b.i32(shape.splits - 1));
+    b.store(b.select(isLast, b.i32(1), b.i32(0)), flag, b.index(0));
+    b.ifThen(isLast, [&] { b.store(b.i32(0), memref, counter); });
   });
-  int64_t numGroups =
-      llvm::divideCeil(shape.rows * shape.rowQuads(), shape.workgroup);
-  unit.finish(
-      llvm::formatv("sdpa combine {0} of {1}x{2} rows {3}", shape.splits,
-                    shape.heads, shape.headDim, shape.rows)
-          .str(),
-      {numGroups, 1, 1}, combineRegisters(context.getDevice(), shape.splits));
+  b.deviceBarrier();
+  return b.equal(b.load(flag, b.index(0)), b.i32(1));
+}
+
+/// Adds up quad `quad` (an index) of what query `query` of its row gives, the
+/// (row, head) pair number `pair`.
+static Value addSplits(KernelBuilder &b, const SdpaShape &shape, Value memref,
+                       Value pair, Value quad) {
+  int64_t perSplit = shape.rows * shape.heads;
+  SmallVector<Value> statistics;
+  Value maximum = b.f32(kLowestScore);
+  for (int64_t split = 0; split < shape.splits; ++split) {
+    statistics.push_back(
+        b.load(memref, b.add(pair, shape.partialQuads() + split * perSplit)));
+    maximum = b.max(maximum, b.extract(statistics.back(), 0));
+  }
+  Value place = b.add(b.mul(pair, shape.quads()), quad);
+  Value sum = b.f32(0.0), total = b.constant(b.f32x4(), 0.0);
+  for (int64_t split = 0; split < shape.splits; ++split) {
+    Value factor = b.exp(b.sub(b.extract(statistics[split], 0), maximum));
+    sum = b.fma(factor, b.extract(statistics[split], 1), sum);
+    Value partial =
+        b.load(memref, b.add(place, split * perSplit * shape.quads()));
+    total = b.fma(b.splat(factor), partial, total);
+  }
+  return b.mul(total, b.splat(inverseSum(b, sum)));
+}
+
+void emitSdpaCombine(KernelUnit &unit, const SdpaShape &shape,
+                     const SdpaPlace &place, const SdpaSplits &splits,
+                     const View &result) {
+  KernelBuilder &b = unit.builder();
+  Value memref =
+      unit.bind(splits.partials, b.f32x4(), program::Access::ReadWrite);
+  ActivationRows rows(unit, result, program::Access::Write);
+  // Of what is alive in the loops anyway.
+  Value invocation = b.add(b.mul(place.slot, shape.lanes), place.lane);
+  auto combine = [&](Value number) {
+    Value query = b.add(b.mul(blockOf(b, shape), shape.queries),
+                        b.div(number, shape.quads())),
+          quad = b.rem(number, shape.quads());
+    Value row = b.div(query, shape.group()),
+          head = b.add(b.mul(place.kvHead, shape.group()),
+                       b.rem(query, shape.group()));
+    b.ifThen(b.less(row, b.index(shape.rows)), [&] {
+      Value pair = b.add(b.mul(row, shape.heads), head);
+      Value index = b.add(
+          b.mul(row, result.rowStride / 4),
+          b.add(b.add(b.mul(head, shape.quads()), quad), result.offset / 4));
+      rows.store(addSplits(b, shape, memref, pair, quad), index);
+    });
+  };
+  Value isLast =
+      isLastSplit(unit, shape, place.kvHead, invocation, splits.counters);
+  b.ifThen(isLast, [&] {
+    b.forLoop(invocation, b.opaqueIndex(shape.queries * shape.quads()),
+              b.index(shape.workgroup), combine);
+  });
 }
 
 } // namespace llmc::codegen

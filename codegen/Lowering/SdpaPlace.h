@@ -75,6 +75,13 @@ private:
   KernelBuilder &b;
 };
 
+/// Emits what follows once the workgroup at `place` has stored its partial
+/// results: the last of the workgroups that share its queries adds all up and
+/// stores rows of `result`. Every invocation arrives here.
+void emitSdpaCombine(KernelUnit &unit, const SdpaShape &shape,
+                     const SdpaPlace &place, const SdpaSplits &splits,
+                     const View &result);
+
 } // namespace llmc::codegen
 
 #endif // LLMC_CODEGEN_LOWERING_SDPAPLACE_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the two kernels of attention share: sizes with the tile that Strategy
-// chose, and where partial results lie between the kernels.
+// What the parts of attention's kernel share: sizes with the tile that Strategy
+// chose, and where partial results of splits lie.
 
 #ifndef LLMC_CODEGEN_LOWERING_SDPASHAPE_H
 #define LLMC_CODEGEN_LOWERING_SDPASHAPE_H
@@ -39,6 +39,8 @@ struct SdpaShape {
   int64_t rowQuads() const { return heads * quads(); }
   /// Quads of the partial sums before the quads {maximum, sum, 0, 0} begin.
   int64_t partialQuads() const { return splits * rows * rowQuads(); }
+  /// Workgroups of a KV head and a split.
+  int64_t blocks() const { return (rows * group() + queries - 1) / queries; }
   /// Bytes of all partial results.
   int64_t partialBytes() const {
     return 16 * (partialQuads() + splits * rows * heads);
@@ -67,12 +69,16 @@ Value softCap(KernelBuilder &builder, Value scores, double cap);
 /// 1 / sum, or 0 for a query that saw no key.
 Value inverseSum(KernelBuilder &builder, Value sum);
 
-/// Emits the kernel that adds up what the splits found and stores the rows of
-/// `result`. `partials` holds, as vectors of four, sums of the values
-/// [splits][rows][heads][head dimension], then {maximum, sum of weights, 0, 0}
-/// [splits][rows][heads].
-void emitSdpaCombine(RegionContext &context, const SdpaShape &shape,
-                     Value partials, const View &result);
+/// What the splits of some queries share: partial results, as vectors of four
+/// sums of the values [splits][rows][heads][head dimension], then {maximum, sum
+/// of weights, 0, 0} [splits][rows][heads]; and a counter for each KV head and
+/// block of queries.
+struct SdpaSplits {
+  Value partials, counters;
+};
+
+/// Registers of adding up what the splits found.
+int64_t sdpaCombineRegisters(target::DeviceAttr device, int64_t splits);
 
 } // namespace llmc::codegen
 

@@ -188,6 +188,15 @@ void markCoherentBuffers(spirv::ModuleOp module) {
   });
 }
 
+/// Upstream's atomics order memory, but of no storage class, which Vulkan does
+/// not allow.
+void nameMemoryOfAtomics(spirv::ModuleOp module) {
+  module.walk([](spirv::AtomicIAddOp atomic) {
+    atomic.setSemantics(spirv::MemorySemantics::AcquireRelease |
+                        spirv::MemorySemantics::UniformMemory);
+  });
+}
+
 /// The last touches on a spirv.module: loops are not to be unrolled, and the
 /// version is the target's again (spirv-update-vce lowers it to the least that
 /// the ops need, which the entry point's list of globals does not fit).
@@ -196,6 +205,7 @@ void finishModule(spirv::ModuleOp module, spirv::TargetEnvAttr environment) {
     loop.setLoopControl(spirv::LoopControl::DontUnroll);
   });
   markCoherentBuffers(module);
+  nameMemoryOfAtomics(module);
   spirv::VerCapExtAttr triple = *module.getVceTriple();
   SmallVector<spirv::Capability> capabilities(triple.getCapabilities());
   SmallVector<spirv::Extension> extensions(triple.getExtensions());

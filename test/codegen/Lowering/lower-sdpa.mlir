@@ -41,11 +41,14 @@ module attributes {target.device = #device} {
     return %y : tensor<?x64xf32>
   }
 
-  // Partial sums of four splits: 16 quads and one of statistics each.
+  // Partial sums of four splits: 16 quads and one of statistics each. They are added up by the workgroup that is the
+  // last by a counter, which is zero when the entry begins.
   // CHECK-LABEL: program.entry @splits_are_combined
+  // CHECK-NEXT: %[[COUNTERS:.*]] = program.slice arena bytes 256
+  // CHECK-NEXT: program.dispatch @zero_counters groups [1, 1, 1](%[[COUNTERS]]) access [2]
   // CHECK: %[[PARTIALS:.*]] = program.slice arena bytes 1088
-  // CHECK: program.dispatch @sdpa_1_1x64_rows_1 groups [1, 1, 4](
-  // CHECK: program.dispatch @sdpa_combine_4_of_1x64_rows_1 groups [1, 1, 1](%[[PARTIALS]], %{{.*}}) access [1, 2]
+  // CHECK: program.dispatch @sdpa_1_1x64_rows_1 groups [1, 1, 4]({{.*}}, %[[PARTIALS]], %{{.*}}, %[[COUNTERS]]) access [1, 1, 1, 1, 3, 2, 3]
+  // CHECK-NOT: program.dispatch
   func.func @splits_are_combined(%x: tensor<?x192xf32> {graph.name = "x"}, %pos: tensor<i32> {graph.name = "position"})
       -> (tensor<?x64xf32> {graph.name = "y"}) attributes {graph.rows = 1 : i64} {
     %kv:2 = graph.region (%a = %x : tensor<?x192xf32>, %p = %pos : tensor<i32>)
@@ -80,4 +83,15 @@ module attributes {target.device = #device} {
 // CHECK-NOT: scf.if
 // CHECK: gpu.barrier
 // SPIRV: program.kernel @sdpa_1_1x64_rows_32 {{.*}} spirv [119734787,
-// SPIRV: program.kernel @sdpa_combine_4_of_1x64_rows_1 {{.*}} spirv [119734787,
+// Sums are in memory before the workgroup is counted, and all that are counted are seen by the last; nothing that decides
+// about a barrier depends on the count.
+// CHECK-LABEL: gpu.module @sdpa_1_1x64_rows_1_gpu
+// CHECK: spirv.MemoryBarrier <Device>, <AcquireRelease|UniformMemory>
+// CHECK-NEXT: spirv.ControlBarrier <Workgroup>, <Workgroup>, <AcquireRelease|UniformMemory|WorkgroupMemory>
+// CHECK: scf.if
+// CHECK: memref.atomic_rmw addi
+// CHECK: spirv.MemoryBarrier <Device>, <AcquireRelease|UniformMemory>
+// CHECK-NEXT: spirv.ControlBarrier <Workgroup>, <Workgroup>, <AcquireRelease|UniformMemory|WorkgroupMemory>
+// CHECK-NOT: Barrier
+// CHECK: gpu.return
+// SPIRV: program.kernel @sdpa_1_1x64_rows_1 {{.*}} spirv [119734787,

@@ -23,10 +23,10 @@ module attributes {target.device = #device} {
   // CHECK: graph.sdpa %{{.*}}, %[[K]], %[[V]],
   // CHECK: graph.yield %[[K]], %[[V]],
   // CHECK: return %[[Y]]#2
-  // One dispatch and that of the splits; no slice for queries. The caches are read and written.
+  // One dispatch behind that of the splits' counters; no slice for queries. The caches are read and written.
   // KERNEL-LABEL: program.entry @one_row
-  // KERNEL: program.dispatch @heads_sdpa_2_1x64_rows_1 groups [1, 1, 4]({{.*}}) access [3, 3, 1, 1, 2]
-  // KERNEL-NEXT: program.dispatch @sdpa_combine_4_of_2x64_rows_1
+  // KERNEL: program.dispatch @zero_counters
+  // KERNEL: program.dispatch @heads_sdpa_2_1x64_rows_1 groups [1, 1, 4]({{.*}}) access [3, 3, 1, 1, 3, 2, 3]
   // KERNEL-NEXT: }
   // MALI-LABEL: func.func @one_row(
   // MALI-COUNT-2: = graph.region

@@ -94,7 +94,9 @@ Barriers findBarriers(mlir::Operation *root) {
   Barriers found;
   root->walk([&](gpu::GPUFuncOp kernel) {
     Uniformity uniformity;
-    kernel.walk([&](gpu::BarrierOp barrier) {
+    kernel.walk([&](mlir::Operation *barrier) {
+      if (!mlir::isa<gpu::BarrierOp, mlir::spirv::ControlBarrierOp>(barrier))
+        return;
       ++found.all;
       bool isReached = true;
       for (mlir::Operation *parent = barrier->getParentOp(); parent != kernel;
@@ -153,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values("adreno-840", "mali-g610", "mali-g76",
                                      "lavapipe", "vulkan-1.1")));
 
-// The search itself: a barrier behind a group's number, behind an invocation's,
+// The search itself: barriers behind a group's number, behind an invocation's,
 // and in a loop whose bound an invocation's number decides.
 TEST(DivergentBarriersTest, areFound) {
   mlir::DialectRegistry registry;
@@ -172,14 +174,17 @@ TEST(DivergentBarriersTest, areFound) {
           %b = arith.cmpi eq, %thread, %zero : index
           scf.if %b { gpu.barrier }
           scf.for %i = %zero to %thread step %one { gpu.barrier }
+          scf.if %b {
+            spirv.ControlBarrier <Workgroup>, <Workgroup>, <AcquireRelease|UniformMemory>
+          }
           gpu.return
         }
       })",
       &context);
   ASSERT_TRUE(module);
   Barriers barriers = findBarriers(*module);
-  EXPECT_EQ(barriers.all, 3);
-  EXPECT_EQ(barriers.divergent, 2);
+  EXPECT_EQ(barriers.all, 4);
+  EXPECT_EQ(barriers.divergent, 3);
 }
 
 } // namespace
