@@ -90,6 +90,7 @@ Status Reader::readManifest() {
   if (!fileManifest->ParseFromArray(bytes, static_cast<int>(bytesSize)))
     return Status(StatusCode::InvalidFile,
                   "the manifest is not a valid protobuf message");
+  releasePages({bytes, bytesSize});
   return validateManifest(*fileManifest, size);
 }
 

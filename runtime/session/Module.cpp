@@ -21,8 +21,10 @@ public:
   StatusOr<std::shared_ptr<Module>> load(const std::string &path);
 
 private:
+  Status open(const std::string &path);
   StatusOr<vulkan::DeviceChoice> choose(const format::Manifest &manifest);
   StatusOr<bool> tryVariant(const vulkan::DeviceChoice &choice);
+  Status createDevice(const vulkan::DeviceChoice &choice);
   Status prepare(const vulkan::DeviceChoice &choice);
   StatusOr<std::string> test(SelfTestRecord &record);
   bool injects(InjectedFault::Kind kind) const {
@@ -35,6 +37,12 @@ private:
   std::shared_ptr<Module> module;
   std::map<size_t, vulkan::VariantFailures> failures; // by device
 };
+
+Status ModuleLoader::open(const std::string &path) {
+  const Timeline::Mark mark(*module->timeline, "open");
+  LLMC_ASSIGN_OR_RETURN(module->file, format::Reader::open(path));
+  return okStatus();
+}
 
 StatusOr<vulkan::DeviceChoice>
 ModuleLoader::choose(const format::Manifest &manifest) {
@@ -52,8 +60,8 @@ static bool sharesMemory(vulkan::DeviceType type) {
          type == vulkan::DeviceType::Cpu;
 }
 
-/// Device, pipelines and weights of the chosen variant.
-Status ModuleLoader::prepare(const vulkan::DeviceChoice &choice) {
+Status ModuleLoader::createDevice(const vulkan::DeviceChoice &choice) {
+  const Timeline::Mark mark(*module->timeline, "device");
   const format::TargetInfo &target = module->chosen->target();
   const vulkan::DeviceOptions deviceOptions{
       {target.features().begin(), target.features().end()},
@@ -68,6 +76,12 @@ Status ModuleLoader::prepare(const vulkan::DeviceChoice &choice) {
       !status.ok())
     return status.withContext(module->file->path() + ": variant " +
                               target.name());
+  return okStatus();
+}
+
+/// Device and weights of the chosen variant, while its pipelines are built.
+Status ModuleLoader::prepare(const vulkan::DeviceChoice &choice) {
+  LLMC_RETURN_IF_ERROR(createDevice(choice));
   LLMC_ASSIGN_OR_RETURN(module->cache,
                         vulkan::PipelineCache::create(
                             module->device(), options.pipelineCacheFolder,
@@ -78,20 +92,20 @@ Status ModuleLoader::prepare(const vulkan::DeviceChoice &choice) {
   LLMC_ASSIGN_OR_RETURN(module->kernels,
                         Pipelines::create(module->device(), *module->file,
                                           *module->chosen, *module->cache,
-                                          numThreads,
+                                          *module->timeline, numThreads,
                                           injects(InjectedFault::Kind::Wrong)));
-  // A cache that can't be written costs time at the next start and nothing
-  // else; wrong kernels don't belong into it.
-  if (!injects(InjectedFault::Kind::Wrong))
-    (void)module->cache->save();
-  LLMC_ASSIGN_OR_RETURN(
-      module->deviceWeights,
-      Weights::load(module->device(), *module->file, *module->chosen));
+  if (numThreads == 1)
+    LLMC_RETURN_IF_ERROR(module->kernels->requireAll());
+  const Timeline::Mark mark(*module->timeline, "weights");
+  LLMC_ASSIGN_OR_RETURN(module->deviceWeights,
+                        Weights::load(module->device(), *module->file,
+                                      *module->chosen, numThreads));
   return okStatus();
 }
 
 /// The problem of the loaded variant; empty: none.
 StatusOr<std::string> ModuleLoader::test(SelfTestRecord &record) {
+  const Timeline::Mark mark(*module->timeline, "self-test");
   SelfTestOptions testOptions;
   testOptions.pretendsUnstable = injects(InjectedFault::Kind::Unstable);
   LLMC_ASSIGN_OR_RETURN(SelfTestReport report,
@@ -136,7 +150,7 @@ StatusOr<bool> ModuleLoader::tryVariant(const vulkan::DeviceChoice &choice) {
 StatusOr<std::shared_ptr<Module>> ModuleLoader::load(const std::string &path) {
   while (true) {
     module.reset(new Module());
-    LLMC_ASSIGN_OR_RETURN(module->file, format::Reader::open(path));
+    LLMC_RETURN_IF_ERROR(open(path));
     StatusOr<vulkan::DeviceChoice> choice = choose(module->manifest());
     if (!choice.ok())
       return choice.status().withContext(path);

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace llmc::runtime {
 
@@ -36,8 +37,9 @@ struct ModuleOptions {
   vulkan::DevicePreference preference;
   std::string pipelineCacheFolder; // empty: compiled pipelines and verdicts
                                    // of self-tests are not kept
-  unsigned numThreads =
-      0; // that build pipelines; 0: as many as the machine has cores
+  /// That build pipelines and copy weights; 0: as many as the machine has
+  /// cores; 1: all is done by the caller's, before `load` returns.
+  unsigned numThreads = 0;
   /// Lets a device that shares the host's memory use the file's own pages,
   /// where it can (VK_EXT_external_memory_host). Then the file has to stay as
   /// it is.
@@ -51,10 +53,12 @@ struct ModuleOptions {
 /// its own, so that a lost device takes only the sessions of one module.
 class Module {
 public:
-  /// Opens the file, chooses device and variant, builds pipelines, uploads
-  /// weights and tests the kernels. A variant that fails its self-test is
-  /// passed over for the next one that can run; when none is left the error is
-  /// NoDevice and tells what was wrong with each.
+  /// Opens the file, chooses device and variant, uploads weights and tests the
+  /// kernels, while threads build pipelines. Where nothing is to be tested they
+  /// may go on when `load` has returned: a kernel that can't be built is then
+  /// the error of the first step that needs it. A variant that fails its
+  /// self-test is passed over for the next one that can run; when none is left
+  /// the error is NoDevice and tells what was wrong with each.
   static StatusOr<std::shared_ptr<Module>> load(const Engine &engine,
                                                 const std::string &path,
                                                 const ModuleOptions &options);
@@ -71,14 +75,18 @@ public:
   /// Which variant runs, and why.
   const std::string &choiceReason() const { return reason; }
   vulkan::Device &device() const { return *vulkanDevice; }
-  const Pipelines &pipelines() const { return *kernels; }
+  Pipelines &pipelines() const { return *kernels; }
   const Weights &weights() const { return *deviceWeights; }
   bool pipelineCacheWasUsed() const { return cache->wasLoaded(); }
+  /// What loading spent its time on: "open", "device", "weights", "self-test",
+  /// and each kernel.
+  std::vector<TimeSpan> loadTimes() const { return timeline->spans(); }
 
 private:
   friend class ModuleLoader;
   Module() = default;
 
+  std::unique_ptr<Timeline> timeline = std::make_unique<Timeline>();
   std::unique_ptr<format::Reader> file;
   const format::Variant *chosen = nullptr;
   std::string reason, selfTest;

@@ -1,85 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pipelines.h.
+// Pipelines.h: threads that take the next kernel from a list.
 
 #include "runtime/session/Pipelines.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cstdint>
 #include <new>
+#include <numeric>
 #include <set>
-#include <thread>
 
 namespace llmc::runtime {
 
 namespace {
 
-/// Calls `work(i)` for all i < count on up to `numThreads` threads, this one
-/// among them, until one call fails. Returns the failure with the lowest i;
-/// throws bad_alloc, behind the end of all threads, where one ran out of
-/// memory.
-template <typename Work>
-Status forEachInParallel(size_t count, unsigned numThreads, const Work &work) {
-  std::vector<Status> results(count);
-  std::atomic<size_t> next{0};
-  std::atomic<bool> failed{false}, ranOut{false};
-  const auto loop = [&]() noexcept {
-    try {
-      for (size_t i = next++; i < count && !failed; i = next++) {
-        results[i] = work(i);
-        if (!results[i].ok())
-          failed = true;
-      }
-    } catch (const std::bad_alloc &) {
-      failed = ranOut = true;
-    }
-  };
-  std::vector<std::thread> threads;
-  try {
-    while (threads.size() + 1 < std::min<size_t>(numThreads, count))
-      threads.emplace_back(loop);
-  } catch (const std::exception &) {
-    // Fewer threads than wished are enough.
-  }
-  loop();
-  for (std::thread &thread : threads)
-    thread.join();
-  if (ranOut)
-    throw std::bad_alloc();
-  for (Status &result : results)
-    LLMC_RETURN_IF_ERROR(std::move(result));
-  return okStatus();
-}
-
-Status verifyCode(const format::Reader &reader,
-                  const format::Variant &variant) {
+std::set<uint32_t> codeSections(const format::Variant &variant) {
   std::set<uint32_t> sections;
   for (const format::Kernel &kernel : variant.kernels())
     sections.insert(kernel.code_section());
-  for (const uint32_t section : sections)
+  return sections;
+}
+
+vulkan::PipelineSource sourceOf(const format::Reader &reader,
+                                const format::Kernel &kernel) {
+  return {
+      kernel.name(),
+      reinterpret_cast<const uint32_t *>(
+          reader.section(kernel.code_section()).data + kernel.code_offset()),
+      static_cast<size_t>(kernel.code_size())};
+}
+
+/// What is wrong with a file is told when it is loaded.
+Status verifyCode(const format::Reader &reader,
+                  const format::Variant &variant) {
+  for (const uint32_t section : codeSections(variant))
     LLMC_RETURN_IF_ERROR(reader.verifySection(section));
+  for (const format::Kernel &kernel : variant.kernels())
+    if (Status status = vulkan::Pipeline::checkSource(sourceOf(reader, kernel));
+        !status.ok())
+      return status.withContext("variant " + variant.target().name());
   return okStatus();
 }
 
-const uint32_t *codeOf(const format::Reader &reader,
-                       const format::Kernel &kernel) {
-  return reinterpret_cast<const uint32_t *>(
-      reader.section(kernel.code_section()).data + kernel.code_offset());
-}
-
-struct DamagedKernel {
-  size_t kernel = SIZE_MAX; // none
-  std::vector<uint32_t> code;
-};
+} // namespace
 
 /// The first kernel that multiplies floats adds them instead.
-DamagedKernel damageFirstKernel(const format::Reader &reader,
-                                const format::Variant &variant) {
+Pipelines::DamagedKernel
+Pipelines::damageFirstKernel(const format::Reader &reader,
+                             const format::Variant &variant) {
   constexpr uint32_t kHeaderWords = 5, kAdd = 129, kMultiply = 133;
   for (int i = 0; i < variant.kernels_size(); ++i) {
     const format::Kernel &kernel = variant.kernels(i);
-    const uint32_t *code = codeOf(reader, kernel);
+    const uint32_t *code = sourceOf(reader, kernel).code;
     DamagedKernel damaged{static_cast<size_t>(i),
                           {code, code + kernel.code_size() / 4}};
     bool isDamaged = false;
@@ -97,39 +68,42 @@ DamagedKernel damageFirstKernel(const format::Reader &reader,
   return {};
 }
 
-} // namespace
-
 StatusOr<std::unique_ptr<Pipelines>>
 Pipelines::create(vulkan::Device &device, const format::Reader &reader,
                   const format::Variant &variant, vulkan::PipelineCache &cache,
-                  unsigned numThreads, bool damages) {
+                  Timeline &timeline, unsigned numThreads, bool damages) {
   LLMC_RETURN_IF_ERROR(verifyCode(reader, variant));
-  const DamagedKernel damaged =
-      damages ? damageFirstKernel(reader, variant) : DamagedKernel();
-  std::unique_ptr<Pipelines> result(new Pipelines());
-  LLMC_RETURN_IF_ERROR(result->createLayouts(device, variant));
-  result->pipelines.resize(static_cast<size_t>(variant.kernels_size()));
-  const auto createOne = [&](size_t i) -> Status {
-    const format::Kernel &kernel = variant.kernels(static_cast<int>(i));
-    const uint32_t *code =
-        damaged.kernel == i ? damaged.code.data() : codeOf(reader, kernel);
-    const vulkan::PipelineSource source{
-        kernel.name(), code, static_cast<size_t>(kernel.code_size())};
-    const vulkan::PipelineLayout &layout =
-        *result->layouts.at(kernel.num_bindings());
-    LLMC_ASSIGN_OR_RETURN(
-        result->pipelines[i],
-        vulkan::Pipeline::create(device, layout, cache, source));
-    return okStatus();
-  };
-  if (Status status = forEachInParallel(result->size(), numThreads, createOne);
-      !status.ok())
-    return status.withContext("variant " + variant.target().name());
+  std::unique_ptr<Pipelines> result(
+      new Pipelines(device, reader, variant, cache, timeline));
+  if (damages)
+    result->damaged = damageFirstKernel(reader, variant);
+  LLMC_RETURN_IF_ERROR(result->createLayouts());
+  result->slots.resize(static_cast<size_t>(variant.kernels_size()));
+  try {
+    while (numThreads > 1 &&
+           result->threads.size() <
+               std::min<size_t>(numThreads, result->slots.size()))
+      result->threads.emplace_back([self = result.get()] { self->work(); });
+  } catch (const std::exception &) {
+    // Fewer threads than wished are enough, and none too: who needs a kernel
+    // builds it.
+  }
   return result;
 }
 
-Status Pipelines::createLayouts(vulkan::Device &device,
-                                const format::Variant &variant) {
+Pipelines::~Pipelines() {
+  {
+    const Lock lock(mutex);
+    isClosing = true;
+  }
+  for (std::thread &thread : threads)
+    thread.join();
+  // The next start does not begin again from nothing.
+  if (numThere > 0 && numThere < slots.size() && !device.isLost())
+    saveCache();
+}
+
+Status Pipelines::createLayouts() {
   for (const format::Kernel &kernel : variant.kernels()) {
     std::unique_ptr<vulkan::PipelineLayout> &layout =
         layouts[kernel.num_bindings()];
@@ -139,6 +113,121 @@ Status Pipelines::createLayouts(vulkan::Device &device,
         layout, vulkan::PipelineLayout::create(device, kernel.num_bindings()));
   }
   return okStatus();
+}
+
+const vulkan::PipelineLayout &Pipelines::layout(size_t kernel) const {
+  return *layouts.at(variant.kernels(static_cast<int>(kernel)).num_bindings());
+}
+
+StatusOr<std::unique_ptr<vulkan::Pipeline>>
+Pipelines::createPipeline(size_t index) {
+  const format::Kernel &kernel = variant.kernels(static_cast<int>(index));
+  const Timeline::Mark mark(timeline, kernel.name().c_str());
+  vulkan::PipelineSource source = sourceOf(reader, kernel);
+  if (damaged.kernel == index)
+    source.code = damaged.code.data();
+  return vulkan::Pipeline::create(device, layout(index), cache, source);
+}
+
+/// Builds one that waits, while others have the lock.
+void Pipelines::build(size_t kernel, Lock &lock) {
+  Slot &slot = slots[kernel];
+  slot.progress = Progress::IsBuilt;
+  lock.unlock();
+  Status failure;
+  std::unique_ptr<vulkan::Pipeline> pipeline;
+  try {
+    auto created = createPipeline(kernel);
+    failure = created.status();
+    if (created.ok())
+      pipeline = std::move(*created);
+    else
+      failure = failure.withContext("variant " + variant.target().name());
+  } catch (const std::bad_alloc &) {
+    failure = okStatus();
+  }
+  lock.lock();
+  slot.progress = pipeline ? Progress::IsThere : Progress::Failed;
+  slot.pipeline = std::move(pipeline);
+  slot.failure = std::move(failure);
+  numThere += slot.progress == Progress::IsThere;
+  if (numThere == slots.size()) {
+    lock.unlock();
+    saveCache();
+    releaseCode();
+    lock.lock();
+  }
+  changed.notify_all();
+}
+
+/// Required ones first.
+std::optional<size_t> Pipelines::nextKernel() {
+  while (!urgent.empty()) {
+    const size_t kernel = urgent.back();
+    urgent.pop_back();
+    if (slots[kernel].progress == Progress::Waits)
+      return kernel;
+  }
+  while (firstWaiting < slots.size() &&
+         slots[firstWaiting].progress != Progress::Waits)
+    ++firstWaiting;
+  if (firstWaiting == slots.size())
+    return std::nullopt;
+  return firstWaiting;
+}
+
+void Pipelines::work() noexcept {
+  Lock lock(mutex);
+  while (!isClosing) {
+    const std::optional<size_t> kernel = nextKernel();
+    if (!kernel)
+      return;
+    build(*kernel, lock);
+  }
+}
+
+/// A cache that can't be written costs time at the next start and nothing else;
+/// wrong kernels don't belong into it.
+void Pipelines::saveCache() noexcept {
+  if (damaged.kernel != SIZE_MAX)
+    return;
+  try {
+    (void)cache.save();
+  } catch (const std::bad_alloc &) {
+  }
+}
+
+/// The code is in memory no longer than it is needed.
+void Pipelines::releaseCode() noexcept {
+  try {
+    for (const uint32_t section : codeSections(variant))
+      reader.releasePages(reader.section(section));
+  } catch (const std::bad_alloc &) {
+  }
+}
+
+Status Pipelines::require(const std::vector<uint32_t> &kernels) {
+  Lock lock(mutex);
+  if (!threads.empty())
+    urgent.assign(kernels.rbegin(), kernels.rend());
+  for (const uint32_t kernel : kernels) {
+    Slot &slot = slots[kernel];
+    if (slot.progress == Progress::Waits)
+      build(kernel, lock);
+    changed.wait(lock, [&] { return slot.progress != Progress::IsBuilt; });
+    if (slot.progress == Progress::IsThere)
+      continue;
+    if (slot.failure.ok())
+      throw std::bad_alloc();
+    return slot.failure;
+  }
+  return okStatus();
+}
+
+Status Pipelines::requireAll() {
+  std::vector<uint32_t> kernels(slots.size());
+  std::iota(kernels.begin(), kernels.end(), 0);
+  return require(kernels);
 }
 
 } // namespace llmc::runtime

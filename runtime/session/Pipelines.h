@@ -1,42 +1,103 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pipelines of a module, one for each kernel.
+// The pipelines of a module, one for each kernel, built beside everything else.
 
 #ifndef LLMC_RUNTIME_SESSION_PIPELINES_H
 #define LLMC_RUNTIME_SESSION_PIPELINES_H
 
 #include "runtime/format/Reader.h"
+#include "runtime/session/Timeline.h"
 #include "runtime/vulkan/Pipeline.h"
 
+#include <condition_variable>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
 #include <vector>
 
 namespace llmc::runtime {
 
-/// Owns pipelines and their layouts. Immutable, any thread.
+/// Owns pipelines and their layouts. Threads of its own build them, in the
+/// order of the file, which is the order in which they are needed, while the
+/// caller goes on; who needs some waits for these alone. Any thread.
 class Pipelines {
 public:
-  /// Creates all kernels of `variant` on `numThreads` threads, as drivers need
-  /// up to seconds for one. Code sections are checked first. The error names
-  /// the first kernel that failed, in the order of the file. `damages`: one
-  /// kernel is made to compute something else, for tests of the self-test.
+  /// Checks the code sections and begins. `numThreads`: that build, as drivers
+  /// need up to seconds for one; with one nothing is built before it is
+  /// required, by the thread that requires it. When the last one is there
+  /// `cache` is saved. `damages`: one kernel is made to compute something else,
+  /// for tests of the self-test, and the cache is not saved. Device, reader,
+  /// variant and cache have to outlive the object.
   static StatusOr<std::unique_ptr<Pipelines>>
   create(vulkan::Device &device, const format::Reader &reader,
          const format::Variant &variant, vulkan::PipelineCache &cache,
-         unsigned numThreads, bool damages = false);
+         Timeline &timeline, unsigned numThreads, bool damages = false);
+  /// Waits for the kernels that are being built; the others are left out.
+  ~Pipelines();
+  Pipelines(const Pipelines &) = delete;
+  Pipelines &operator=(const Pipelines &) = delete;
 
+  size_t size() const { return slots.size(); }
+  const vulkan::PipelineLayout &layout(size_t kernel) const;
+
+  /// Returns when these kernels are there. They come before all others, and
+  /// the calling thread builds, too. The error is of the first among them that
+  /// could not be built.
+  Status require(const std::vector<uint32_t> &kernels);
+  Status requireAll();
+  /// Of a kernel that was required.
   const vulkan::Pipeline &operator[](size_t kernel) const {
-    return *pipelines[kernel];
+    return *slots[kernel].pipeline;
   }
-  size_t size() const { return pipelines.size(); }
 
 private:
-  Status createLayouts(vulkan::Device &device, const format::Variant &variant);
+  enum class Progress { Waits, IsBuilt, IsThere, Failed };
+  struct Slot {
+    Progress progress = Progress::Waits;
+    std::unique_ptr<vulkan::Pipeline> pipeline;
+    Status failure; // Ok, when it failed since memory ran out
+  };
+  struct DamagedKernel {
+    size_t kernel = SIZE_MAX; // none
+    std::vector<uint32_t> code;
+  };
+  using Lock = std::unique_lock<std::mutex>;
 
+  Pipelines(vulkan::Device &device, const format::Reader &reader,
+            const format::Variant &variant, vulkan::PipelineCache &cache,
+            Timeline &timeline)
+      : device(device), reader(reader), variant(variant), cache(cache),
+        timeline(timeline) {}
+  Status createLayouts();
+  static DamagedKernel damageFirstKernel(const format::Reader &reader,
+                                         const format::Variant &variant);
+  StatusOr<std::unique_ptr<vulkan::Pipeline>> createPipeline(size_t kernel);
+  void build(size_t kernel, Lock &lock);
+  std::optional<size_t> nextKernel();
+  void work() noexcept;
+  void saveCache() noexcept;
+  void releaseCode() noexcept;
+
+  vulkan::Device &device;
+  const format::Reader &reader;
+  const format::Variant &variant;
+  vulkan::PipelineCache &cache;
+  Timeline &timeline;
+  DamagedKernel damaged;
   std::map<uint32_t, std::unique_ptr<vulkan::PipelineLayout>>
       layouts; // by number of bindings
-  std::vector<std::unique_ptr<vulkan::Pipeline>> pipelines;
+
+  std::mutex mutex; // guards what follows
+  std::condition_variable changed;
+  std::vector<Slot> slots;      // by kernel
+  std::vector<uint32_t> urgent; // required; not all of them still wait
+  size_t firstWaiting = 0;      // no kernel before it waits
+  size_t numThere = 0;
+  bool isClosing = false;
+  std::vector<std::thread> threads;
 };
 
 } // namespace llmc::runtime

@@ -57,9 +57,10 @@ bool overlap(const format::Slice &a, const format::Slice &b) {
 }
 
 /// Bytes of the piece that begins at `offset`.
-size_t pieceAt(const vulkan::Buffer &buffer, uint64_t offset) {
+size_t pieceAt(const StagedCopy &copier, const vulkan::Buffer &buffer,
+               uint64_t offset) {
   return static_cast<size_t>(
-      std::min<uint64_t>(StagedCopy::kPieceBytes, buffer.size() - offset));
+      std::min<uint64_t>(copier.pieceBytes(), buffer.size() - offset));
 }
 
 } // namespace
@@ -112,7 +113,8 @@ struct Session::State {
   descriptorsOf(const format::Dispatch &dispatch) const;
   Status createSets();
   Status createTimestamps();
-  Status record();
+  Status requireKernels(uint32_t index) const;
+  Status ensureRecorded(uint32_t index);
   StatusOr<vulkan::CommandBuffer> beginPart(uint32_t index);
   void recordDispatch(vulkan::CommandBuffer &recording,
                       const format::Dispatch &dispatch, size_t set) const;
@@ -163,7 +165,7 @@ Status Session::State::zeroBuffers() {
 vulkan::DescriptorSetSource
 Session::State::descriptorsOf(const format::Dispatch &dispatch) const {
   vulkan::DescriptorSetSource source;
-  source.layout = &module->pipelines()[dispatch.kernel()].layout();
+  source.layout = &module->pipelines().layout(dispatch.kernel());
   for (const format::Slice &slice : dispatch.bindings())
     source.buffers.push_back(bindingOf(slice));
   return source;
@@ -250,12 +252,24 @@ Status Session::State::recordEntry(uint32_t index) {
   return recording.end();
 }
 
-Status Session::State::record() {
-  LLMC_ASSIGN_OR_RETURN(pool, vulkan::CommandPool::create(module->device()));
-  recorded.resize(static_cast<size_t>(variant().entries_size()));
-  for (int i = 0; i < variant().entries_size(); ++i)
-    LLMC_RETURN_IF_ERROR(recordEntry(static_cast<uint32_t>(i)));
-  return okStatus();
+/// Waits for the kernels of the entry.
+Status Session::State::requireKernels(uint32_t index) const {
+  std::vector<uint32_t> kernels;
+  for (const format::Command &command : entry(index).commands())
+    if (command.has_dispatch())
+      kernels.push_back(command.dispatch().kernel());
+  return module->pipelines().require(kernels);
+}
+
+/// Records the entry when it is first used: many never are.
+Status Session::State::ensureRecorded(uint32_t index) {
+  if (!recorded[index].empty())
+    return okStatus();
+  LLMC_RETURN_IF_ERROR(requireKernels(index));
+  Status status = recordEntry(index);
+  if (!status.ok())
+    recorded[index].clear();
+  return status;
 }
 
 /// Submits parts `first` to `end` (not included) and waits for them.
@@ -300,7 +314,8 @@ Session::create(std::shared_ptr<const Module> module,
   LLMC_RETURN_IF_ERROR(state->createSets());
   if (options.takesTimes)
     LLMC_RETURN_IF_ERROR(state->createTimestamps());
-  LLMC_RETURN_IF_ERROR(state->record());
+  LLMC_ASSIGN_OR_RETURN(state->pool, vulkan::CommandPool::create(device));
+  state->recorded.resize(static_cast<size_t>(state->variant().entries_size()));
   LLMC_ASSIGN_OR_RETURN(state->fence, vulkan::Fence::create(device));
   return std::unique_ptr<Session>(new Session(std::move(state)));
 }
@@ -405,14 +420,16 @@ int32_t Session::readElement(uint32_t entry, uint32_t port,
   return bits;
 }
 
-void Session::recordCommands(vulkan::CommandBuffer recording,
-                             uint32_t entry) const {
+Status Session::recordCommands(vulkan::CommandBuffer recording,
+                               uint32_t entry) const {
+  LLMC_RETURN_IF_ERROR(state->requireKernels(entry));
   size_t nextSet = state->firstSets[entry];
   for (const format::Command &command : state->entry(entry).commands())
     if (command.has_dispatch())
       state->recordDispatch(recording, command.dispatch(), nextSet++);
     else
       recording.barrier();
+  return okStatus();
 }
 
 std::chrono::milliseconds Session::stepTimeout() const {
@@ -430,11 +447,13 @@ Status Session::submit(std::initializer_list<uint32_t> entries) {
   LLMC_RETURN_IF_ERROR(state->failure);
   state->parts.clear();
   state->handles.clear();
-  for (const uint32_t entry : entries)
+  for (const uint32_t entry : entries) {
+    LLMC_RETURN_IF_ERROR(state->ensureRecorded(entry));
     for (RecordedPart &part : state->recorded[entry]) {
       state->parts.push_back(&part);
       state->handles.push_back(part.commands.handle());
     }
+  }
   for (size_t first = 0; first < state->parts.size();) {
     const size_t end =
         endOfSubmission(state->parts, first, state->mostMilliseconds());
@@ -520,11 +539,10 @@ Session::readStates(const std::function<Status(format::ByteSpan)> &take) const {
   LLMC_RETURN_IF_ERROR(state->failure);
   StagedCopy copier(state->module->device());
   return state->forEachState([&](const vulkan::Buffer &buffer, size_t) {
-    for (uint64_t done = 0; done < buffer.size();
-         done += StagedCopy::kPieceBytes) {
+    for (uint64_t done = 0; done < buffer.size(); done += copier.pieceBytes()) {
       LLMC_ASSIGN_OR_RETURN(
           const format::ByteSpan piece,
-          copier.fromDevice(buffer, done, pieceAt(buffer, done)));
+          copier.fromDevice(buffer, done, pieceAt(copier, buffer, done)));
       LLMC_RETURN_IF_ERROR(take(piece));
     }
     return okStatus();
@@ -537,9 +555,8 @@ Session::writeStates(const std::function<Status(uint8_t *, size_t)> &give) {
   StagedCopy copier(state->module->device());
   std::vector<uint8_t> bytes;
   return state->forEachState([&](const vulkan::Buffer &buffer, size_t) {
-    for (uint64_t done = 0; done < buffer.size();
-         done += StagedCopy::kPieceBytes) {
-      bytes.resize(pieceAt(buffer, done));
+    for (uint64_t done = 0; done < buffer.size(); done += copier.pieceBytes()) {
+      bytes.resize(pieceAt(copier, buffer, done));
       LLMC_RETURN_IF_ERROR(give(bytes.data(), bytes.size()));
       LLMC_RETURN_IF_ERROR(
           copier.toDevice({bytes.data(), bytes.size()}, buffer, done));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The state of one run of a module: its buffers, its descriptor sets, its
-// recorded command buffers. Everything is allocated, written and recorded when
-// the session is created; a step writes inputs, submits, waits and reads
-// outputs.
+// recorded command buffers. Everything is allocated and written when the
+// session is created, and an entry's commands are recorded when it first runs;
+// a step writes inputs, submits, waits and reads outputs.
 
 #ifndef LLMC_RUNTIME_SESSION_SESSION_H
 #define LLMC_RUNTIME_SESSION_SESSION_H
@@ -139,8 +139,8 @@ public:
 
   // For chains of steps (StepChain.h).
   /// Records the entry's dispatches and barriers, the first command a barrier,
-  /// so that one entry may follow another.
-  void recordCommands(vulkan::CommandBuffer recording, uint32_t entry) const;
+  /// so that one entry may follow another. Waits for their kernels.
+  Status recordCommands(vulkan::CommandBuffer recording, uint32_t entry) const;
   std::chrono::milliseconds stepTimeout() const;
   /// Why the session only fails, or ok.
   Status failure() const;

@@ -17,8 +17,8 @@ Status StagedCopy::prepare(std::unique_ptr<vulkan::Buffer> &staging,
     LLMC_ASSIGN_OR_RETURN(commands, OneTimeCommands::create(device));
   }
   if (!staging) {
-    LLMC_ASSIGN_OR_RETURN(staging, vulkan::Buffer::create(device, kPieceBytes,
-                                                          access, "staging"));
+    LLMC_ASSIGN_OR_RETURN(
+        staging, vulkan::Buffer::create(device, mostBytes, access, "staging"));
   }
   return okStatus();
 }

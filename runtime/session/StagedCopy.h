@@ -18,16 +18,17 @@ namespace llmc::runtime {
 /// One thread. Staging memory is allocated when it is first needed.
 class StagedCopy {
 public:
-  /// The most bytes of one copy.
-  static constexpr size_t kPieceBytes = format::kStagingBytes;
+  /// `pieceBytes`: the most bytes of one copy.
+  explicit StagedCopy(vulkan::Device &device,
+                      size_t pieceBytes = format::kStagingBytes)
+      : device(device), mostBytes(pieceBytes) {}
 
-  explicit StagedCopy(vulkan::Device &device) : device(device) {}
-
-  /// Copies at most kPieceBytes into `target` and waits for the end of it.
+  size_t pieceBytes() const { return mostBytes; }
+  /// Copies at most pieceBytes() into `target` and waits for the end of it.
   Status toDevice(format::ByteSpan piece, const vulkan::Buffer &target,
                   uint64_t offset);
   /// The bytes at `offset`, as all submissions before left them; they stay
-  /// until the next copy. `size` is at most kPieceBytes.
+  /// until the next copy. `size` is at most pieceBytes().
   StatusOr<format::ByteSpan> fromDevice(const vulkan::Buffer &source,
                                         uint64_t offset, size_t size);
 
@@ -36,6 +37,7 @@ private:
                  vulkan::BufferAccess access);
 
   vulkan::Device &device;
+  size_t mostBytes;
   std::unique_ptr<vulkan::Buffer> up, down;
   std::unique_ptr<OneTimeCommands> commands; // goes first
 };

@@ -41,7 +41,7 @@ Status StepChain::State::record(const std::vector<uint32_t> &entries) {
   LLMC_RETURN_IF_ERROR(recording.begin());
   recording.acquireFromHost();
   for (const uint32_t index : entries)
-    session.recordCommands(recording, index);
+    LLMC_RETURN_IF_ERROR(session.recordCommands(recording, index));
   recording.releaseToHost();
   LLMC_RETURN_IF_ERROR(recording.end());
   Link &link = links.emplace_back(recording);

@@ -24,16 +24,20 @@ using BufferList = std::vector<std::unique_ptr<vulkan::Buffer>>;
 class Weights {
 public:
   /// Weights of `variant`. On a device that imports host memory: the file's
-  /// pages. Else, or where it refuses them, buffers that are filled in pieces
-  /// of 16 MiB; the pages of the file behind them are given back, so that the
-  /// host never holds more than a piece besides the buffers themselves. A
-  /// section with a wrong checksum is InvalidFile.
+  /// pages. Else, or where it refuses them, buffers that up to `numThreads`
+  /// threads fill in pieces of 4 MiB; the pages of the file behind them are
+  /// given back, so that the host never holds more than a piece a thread
+  /// besides the buffers themselves. A section with a wrong checksum is
+  /// InvalidFile.
   static StatusOr<Weights> load(vulkan::Device &device,
                                 const format::Reader &reader,
-                                const format::Variant &variant);
+                                const format::Variant &variant,
+                                unsigned numThreads);
 
   /// What a dispatch binds for `slice` of a weight buffer.
   VkDescriptorBufferInfo binding(const format::Slice &slice) const;
+  /// The copy of a weight buffer of the variant.
+  const vulkan::Buffer &buffer(size_t index) const { return *buffers[index]; }
   /// Whether the device uses the file's pages.
   bool areImported() const { return plan.has_value(); }
 

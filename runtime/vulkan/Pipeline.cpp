@@ -35,12 +35,16 @@ VkResult createHandle(Device &device, VkShaderModule shader,
 
 } // namespace
 
-StatusOr<std::unique_ptr<Pipeline>>
-Pipeline::create(Device &device, const PipelineLayout &layout,
-                 PipelineCache &cache, const PipelineSource &source) {
+Status Pipeline::checkSource(const PipelineSource &source) {
   if (source.codeSize < sizeof(uint32_t) || source.code[0] != kSpirvMagic)
     return Status(StatusCode::InvalidFile,
                   "the code of kernel " + source.name + " is not SPIR-V");
+  return okStatus();
+}
+
+StatusOr<std::unique_ptr<Pipeline>>
+Pipeline::create(Device &device, const PipelineLayout &layout,
+                 PipelineCache &cache, const PipelineSource &source) {
   VkShaderModuleCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
   info.codeSize = source.codeSize;

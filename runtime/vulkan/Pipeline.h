@@ -22,6 +22,8 @@ struct PipelineSource {
 /// Immutable, any thread; so is `create`, on one device.
 class Pipeline {
 public:
+  /// InvalidFile: the code is no SPIR-V, and `create` must not be called.
+  static Status checkSource(const PipelineSource &source);
   static StatusOr<std::unique_ptr<Pipeline>>
   create(Device &device, const PipelineLayout &layout, PipelineCache &cache,
          const PipelineSource &source);

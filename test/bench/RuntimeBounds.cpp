@@ -27,8 +27,12 @@ using Tokens = std::vector<int32_t>;
 constexpr uint32_t kNumPrompts = 4;
 constexpr uint32_t kAnswerTokens = 25;
 
+double secondsBetween(Clock::time_point start, Clock::time_point end) {
+  return std::chrono::duration<double>(end - start).count();
+}
+
 double secondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+  return secondsBetween(start, Clock::now());
 }
 
 /// CPU time of this thread, which does nothing while it waits for the device.
@@ -113,6 +117,7 @@ private:
 
   std::string path, cacheFolder;
   std::unique_ptr<runtime::LanguageModel> model;
+  Clock::time_point firstToken; // of the last answer
 };
 
 Status Bounds::start() {
@@ -131,6 +136,7 @@ Status Bounds::start() {
   LLMC_ASSIGN_OR_RETURN(model, runtime::LanguageModel::create(module, {}));
   report["start_seconds"] = secondsSince(begin);
   LLMC_RETURN_IF_ERROR(answerTo(0, nullptr).status());
+  report["first_token_seconds"] = secondsBetween(begin, firstToken);
   report["first_answer_seconds"] = secondsSince(begin);
   const format::MemoryPlan plan = format::planMemory(
       module->variant(), module->manifest().model().max_context());
@@ -156,6 +162,7 @@ StatusOr<Tokens> Bounds::answerTo(uint32_t prompt, HostCost *cost) {
   // The prompt is evaluated when the first token comes.
   const auto take = [&](int32_t token) {
     if (answer.empty()) {
+      firstToken = Clock::now();
       seconds = hostSeconds();
       allocations = test::allocationsOfThread();
     }

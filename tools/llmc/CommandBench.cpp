@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// llmc bench: speeds of prefill and decode. Which tokens does not matter to
-// them, so that no tokenizer is needed.
+// llmc bench: the start, speeds of prefill and decode. Which tokens does not
+// matter to them, so that no tokenizer is needed.
 
+#include "runtime/format/MemoryPlan.h"
 #include "tools/llmc/Commands.h"
 #include "tools/llmc/DispatchProfile.h"
 #include "tools/llmc/RuntimeCommand.h"
@@ -108,13 +109,42 @@ StatusOr<Measurement> measureGeneration(runtime::LanguageModel &model,
   return measurement;
 }
 
+/// What it takes from nothing to the first token behind a prompt of 32: the
+/// prompt, and a step for the token. First in a process that just started, then
+/// again.
+struct Start {
+  size_t numPromptTokens = 0;
+  double engineSeconds = 0, loadSeconds = 0; // the engine's are among these
+  double firstTokenSeconds = 0, againSeconds = 0;
+};
+
+StatusOr<double> timeFirstToken(runtime::LanguageModel &model,
+                                size_t numPromptTokens) {
+  const auto tokens = makeTokens(numPromptTokens, model.vocabularySize());
+  std::vector<float> logits(model.vocabularySize());
+  LLMC_RETURN_IF_ERROR(model.reset());
+  const Clock::time_point start = Clock::now();
+  LLMC_RETURN_IF_ERROR(model.prefill(tokens, logits.data()));
+  LLMC_RETURN_IF_ERROR(model.decode(tokens.front(), logits.data()));
+  return secondsSince(start);
+}
+
+Status timeStart(runtime::LanguageModel &model, Start &start) {
+  start.numPromptTokens = std::min<size_t>(32, model.contextLength() - 1);
+  LLMC_ASSIGN_OR_RETURN(start.firstTokenSeconds,
+                        timeFirstToken(model, start.numPromptTokens));
+  LLMC_ASSIGN_OR_RETURN(start.againSeconds,
+                        timeFirstToken(model, start.numPromptTokens));
+  return okStatus();
+}
+
 struct BenchOptions {
   std::string path;
   std::vector<std::string> prompts;
   int64_t numDecoded = 64;
   int64_t repeats = 3;
   std::string tracePath;
-  bool asJson = false, profiles = false;
+  bool asJson = false, profiles = false, startsOnly = false;
   DeviceOptions device;
 
   Options::Outcome parse(const Arguments &arguments) {
@@ -136,6 +166,9 @@ struct BenchOptions {
     options.text("trace", "FILE", tracePath,
                  "write the last run of each dispatch for chrome://tracing or "
                  "ui.perfetto.dev");
+    options.flag("start", startsOnly,
+                 "measure loading and the first token behind a prompt of 32, "
+                 "and no more");
     options.flag("json", asJson, "print JSON");
     device.declare(options);
     return options.parse(arguments);
@@ -205,14 +238,60 @@ std::vector<KernelTime> kernelsOf(const Measurement &measurement,
                      measurement.trace.times);
 }
 
+/// The parts of loading, kernels as one: from the first's begin to the last's
+/// end.
+std::vector<runtime::TimeSpan> partsOf(const runtime::Module &module) {
+  std::vector<runtime::TimeSpan> parts;
+  runtime::TimeSpan pipelines{"pipelines", 1e9, 0};
+  for (const runtime::TimeSpan &span : module.loadTimes()) {
+    const auto &kernels = module.variant().kernels();
+    if (std::none_of(kernels.begin(), kernels.end(),
+                     [&](const format::Kernel &kernel) {
+                       return kernel.name() == span.name;
+                     })) {
+      parts.push_back(span);
+      continue;
+    }
+    pipelines.begin = std::min(pipelines.begin, span.begin);
+    pipelines.end = std::max(pipelines.end, span.end);
+  }
+  if (pipelines.end > 0)
+    parts.push_back(pipelines);
+  return parts;
+}
+
+nlohmann::json startAsJson(const Start &start, const runtime::Module &module) {
+  nlohmann::json parts = nlohmann::json::array();
+  for (const runtime::TimeSpan &span : module.loadTimes())
+    parts.push_back(
+        {{"name", span.name}, {"begin", span.begin}, {"end", span.end}});
+  return {{"engine_seconds", start.engineSeconds},
+          {"load_seconds", start.loadSeconds},
+          {"prompt_tokens", start.numPromptTokens},
+          {"first_token_seconds", start.firstTokenSeconds},
+          {"first_token_again_seconds", start.againSeconds},
+          {"self_test", module.selfTestSummary()},
+          {"spans", parts}};
+}
+
+void printStart(const Start &start, const runtime::Module &module) {
+  std::printf("%s on %s, loaded in %.3f s (Vulkan %.3f, then",
+              module.variant().target().name().c_str(),
+              module.device().facts().name.c_str(), start.loadSeconds,
+              start.engineSeconds);
+  for (const runtime::TimeSpan &part : partsOf(module))
+    std::printf(" %s %.3f to %.3f", part.name, part.begin, part.end);
+  std::printf("), first token behind %zu in %.4f s, again in %.4f s\n",
+              start.numPromptTokens, start.firstTokenSeconds,
+              start.againSeconds);
+}
+
 void printResults(const std::vector<Measurement> &measurements,
-                  double loadSeconds, const runtime::LanguageModel &model,
+                  const Start &start, const runtime::LanguageModel &model,
                   bool asJson) {
-  const std::string variant = model.module().variant().target().name();
-  const std::string device = model.module().device().facts().name;
+  const runtime::Module &module = model.module();
   if (!asJson) {
-    std::printf("%s on %s, loaded in %.2f s\n", variant.c_str(), device.c_str(),
-                loadSeconds);
+    printStart(start, module);
     for (const Measurement &m : measurements) {
       std::printf("  %-8s %10.2f tokens/s\n", m.name.c_str(),
                   m.tokensPerSecond());
@@ -230,9 +309,13 @@ void printResults(const std::vector<Measurement> &measurements,
     if (const auto kernels = kernelsOf(m, model); !kernels.empty())
       results.back()["kernels"] = kernelsAsJson(kernels);
   }
-  const nlohmann::json json = {{"variant", variant},
-                               {"device", device},
-                               {"load_seconds", loadSeconds},
+  const format::MemoryPlan plan =
+      format::planMemory(module.variant(), model.contextLength());
+  const nlohmann::json json = {{"variant", module.variant().target().name()},
+                               {"device", module.device().facts().name},
+                               {"load_seconds", start.loadSeconds},
+                               {"start", startAsJson(start, module)},
+                               {"device_bytes", plan.total()},
                                {"results", results}};
   std::puts(json.dump(2).c_str());
 }
@@ -250,38 +333,53 @@ Status writeTrace(const std::string &path,
               : Status(StatusCode::Io, "cannot write '" + path + "'");
 }
 
-Status bench(const BenchOptions &options) {
-  const Clock::time_point start = Clock::now();
-  LLMC_ASSIGN_OR_RETURN(
-      std::unique_ptr<runtime::LanguageModel> model,
-      loadLanguageModel(options.path, options.device,
-                        options.profiles || !options.tracePath.empty()));
-  const double loadSeconds = secondsSince(start);
-  LLMC_ASSIGN_OR_RETURN(const std::vector<size_t> lengths,
-                        parseLengths(options.prompts, model->contextLength()));
+StatusOr<std::vector<Measurement>> measureAll(const BenchOptions &options,
+                                              runtime::LanguageModel &model) {
   std::vector<Measurement> measurements;
+  LLMC_ASSIGN_OR_RETURN(const std::vector<size_t> lengths,
+                        parseLengths(options.prompts, model.contextLength()));
   for (const size_t length : lengths) {
     LLMC_ASSIGN_OR_RETURN(Measurement measurement,
-                          measurePrefill(*model, length, options.repeats));
+                          measurePrefill(model, length, options.repeats));
     measurements.push_back(std::move(measurement));
   }
-  if (options.numDecoded) {
-    LLMC_ASSIGN_OR_RETURN(Measurement measurement,
-                          measureDecode(*model,
-                                        static_cast<size_t>(options.numDecoded),
-                                        options.repeats));
-    measurements.push_back(std::move(measurement));
-    // Steps in flight have no times of their dispatches.
-    LLMC_ASSIGN_OR_RETURN(const bool choosesTokens, model->canChoose({}));
-    if (choosesTokens && !options.profiles) {
-      LLMC_ASSIGN_OR_RETURN(
-          Measurement generation,
-          measureGeneration(*model, static_cast<size_t>(options.numDecoded),
-                            options.repeats));
-      measurements.push_back(std::move(generation));
-    }
+  if (!options.numDecoded)
+    return measurements;
+  const auto numDecoded = static_cast<size_t>(options.numDecoded);
+  LLMC_ASSIGN_OR_RETURN(Measurement measurement,
+                        measureDecode(model, numDecoded, options.repeats));
+  measurements.push_back(std::move(measurement));
+  // Steps in flight have no times of their dispatches.
+  LLMC_ASSIGN_OR_RETURN(const bool choosesTokens, model.canChoose({}));
+  if (choosesTokens && !options.profiles) {
+    LLMC_ASSIGN_OR_RETURN(
+        Measurement generation,
+        measureGeneration(model, numDecoded, options.repeats));
+    measurements.push_back(std::move(generation));
   }
-  printResults(measurements, loadSeconds, *model, options.asJson);
+  return measurements;
+}
+
+Status bench(const BenchOptions &options) {
+  Start start;
+  const Clock::time_point begin = Clock::now();
+  LLMC_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Engine> engine,
+                        runtime::Engine::create());
+  start.engineSeconds = secondsSince(begin);
+  LLMC_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Module> module,
+                        loadModule(*engine, options.path, options.device));
+  const bool takesTimes = options.profiles || !options.tracePath.empty();
+  LLMC_ASSIGN_OR_RETURN(
+      std::unique_ptr<runtime::LanguageModel> model,
+      runtime::LanguageModel::create(
+          std::move(module), toSessionOptions(options.device, takesTimes)));
+  start.loadSeconds = secondsSince(begin);
+  LLMC_RETURN_IF_ERROR(timeStart(*model, start));
+  std::vector<Measurement> measurements;
+  if (!options.startsOnly) {
+    LLMC_ASSIGN_OR_RETURN(measurements, measureAll(options, *model));
+  }
+  printResults(measurements, start, *model, options.asJson);
   return options.tracePath.empty()
              ? okStatus()
              : writeTrace(options.tracePath, measurements, *model);

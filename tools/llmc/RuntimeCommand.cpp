@@ -77,6 +77,12 @@ StatusOr<std::shared_ptr<runtime::Module>>
 loadModule(const std::string &path, const DeviceOptions &options) {
   LLMC_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Engine> engine,
                         runtime::Engine::create());
+  return loadModule(*engine, path, options);
+}
+
+StatusOr<std::shared_ptr<runtime::Module>>
+loadModule(const runtime::Engine &engine, const std::string &path,
+           const DeviceOptions &options) {
   runtime::ModuleOptions moduleOptions;
   if (isNumber(options.device))
     moduleOptions.preference.index = std::atoi(options.device.c_str());
@@ -89,7 +95,7 @@ loadModule(const std::string &path, const DeviceOptions &options) {
   else if (options.selfTest == "never")
     moduleOptions.selfTest = runtime::SelfTestMode::Never;
   LLMC_ASSIGN_OR_RETURN(moduleOptions.fault, parseFault(options.fault));
-  return runtime::Module::load(*engine, path, moduleOptions);
+  return runtime::Module::load(engine, path, moduleOptions);
 }
 
 runtime::SessionOptions toSessionOptions(const DeviceOptions &options,

@@ -35,9 +35,13 @@ struct DeviceOptions {
 /// nowhere.
 std::string cacheFolderOf(const DeviceOptions &options);
 
-/// Loads a file onto the device that the options choose.
+/// Loads a file onto the device that the options choose, of an engine of its
+/// own or of `engine`.
 StatusOr<std::shared_ptr<runtime::Module>>
 loadModule(const std::string &path, const DeviceOptions &options);
+StatusOr<std::shared_ptr<runtime::Module>>
+loadModule(const runtime::Engine &engine, const std::string &path,
+           const DeviceOptions &options);
 
 /// Those of a session.
 runtime::SessionOptions toSessionOptions(const DeviceOptions &options,

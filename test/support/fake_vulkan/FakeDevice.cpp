@@ -183,6 +183,8 @@ vkCreateComputePipelines(VkDevice device, VkPipelineCache, uint32_t count,
                          const VkComputePipelineCreateInfo *infos,
                          const VkAllocationCallbacks *, VkPipeline *pipelines) {
   LLMC_FAKE_CALL;
+  if (driver().offer.onPipeline)
+    driver().offer.onPipeline();
   for (uint32_t i = 0; i < count; ++i) {
     auto *object = add(new PipelineObject, toObject(device));
     object->kernel = as<Shader>(infos[i].stage.module).kernel;

@@ -35,6 +35,7 @@ struct FakeOffer {
   bool namesObjects = false;  // VK_EXT_debug_utils
   bool importsHostMemory =
       false; // VK_EXT_external_memory_host, on an integrated device
+  std::function<void()> onPipeline; // called before one is made; null: nothing
 };
 
 /// A name that an object was given.
