@@ -32,6 +32,11 @@ GemvConfig::GemvConfig(RegionContext &context, LinearRegion &parts) {
   isHalf = config.getArithmetic() == "f16";
   decode = decodeOf(config.getDecode());
   subgroup = reductionSubgroup(config, context.getDevice(), lanes);
+  exchangesInput = subgroup != 0 && stagedColumns == kStep;
+  if (exchangesInput) {
+    stagedColumns = 0;
+    isStagedOnce = false;
+  }
 }
 
 LogicalResult GemvConfig::verify(RegionContext &context,
@@ -44,10 +49,12 @@ LogicalResult GemvConfig::verify(RegionContext &context,
     return error() << "has " << tileRows << " rows and " << tilesAtOnce
                    << " tiles at once; of linears of experts it takes one";
   if (int64_t columns = context.getConfig().getTile()[1];
-      columns != 4 && columns != 4 * std::max<int64_t>(numLinears, 2))
+      numLinears == 1
+          ? columns < 4 || !llvm::isPowerOf2_64(static_cast<uint64_t>(columns))
+          : columns != 4 && columns != 4 * numLinears)
     return error() << "has a tile of " << columns
                    << " columns, neither four nor four for each linear or for "
-                      "two tiles of one";
+                      "some tiles of one, a power of two";
   int64_t unit = std::max<int64_t>(columnsPerUnit(layout.format), 4);
   bool isPartOfGroup = kStep % unit == 0 && group % kStep == 0;
   if (layout.paddedColumns % kStep != 0 ||
@@ -71,6 +78,13 @@ LogicalResult GemvConfig::verify(RegionContext &context,
                    << " and " << stagedColumns
                    << " staged columns; it takes codes of 4 to 6 bits and "
                       "staged input";
+  int64_t handed = group ? std::min(group, kStep) : kStep;
+  if (exchangesInput && (handed % (4 * kQuadsPerTile) != 0 || kStep < group ||
+                         quadsAtOnce != kQuadsPerTile))
+    return error() << "has " << quadsAtOnce << " lanes that hand each other "
+                   << handed << " columns; it takes " << kQuadsPerTile
+                   << " lanes, multiples of " << 4 * kQuadsPerTile
+                   << " columns and whole groups";
   int64_t stride = lanes / quadsAtOnce * kStep;
   if (stagedColumns != 0 &&
       (tileRows != 1 || linearsAtOnce * tilesAtOnce != 1 || subgroup != 0 ||

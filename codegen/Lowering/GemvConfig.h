@@ -24,9 +24,11 @@ struct GemvConfig {
   /// Quads of a tile that a workgroup takes: all of them, unless the config
   /// deals them to several workgroups (its splits).
   int64_t quadsAtOnce;
-  /// The columns that are staged at once; 0 for none.
+  /// The columns that are staged at once, in workgroup memory; 0 for none.
   int64_t stagedColumns;
   bool isStagedOnce, isHalf;
+  /// Whether a share's columns are staged by its lanes instead, of a subgroup.
+  bool exchangesInput;
   CodeDecode decode;
   /// Lanes that add up among themselves by subgroup operations, or 0.
   int64_t subgroup;

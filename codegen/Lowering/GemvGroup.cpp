@@ -50,8 +50,12 @@ SmallVector<Value> GemvGroup::loadInputs(State &state, int64_t quad) const {
   Value number = b.add(state.first, quad);
   if (input.stage)
     return {input.stage->loadQuad(number)};
-  Value gain = input.input->loadGain(number);
   SmallVector<Value> inputs;
+  for (ArrayRef<Value> own : state.ownInputs)
+    inputs.push_back(input.exchange->vector(own, quad));
+  if (input.exchange)
+    return inputs;
+  Value gain = input.input->loadGain(number);
   for (int64_t row = 0; row < input.numRows(); ++row) {
     Value x = input.input->load(state.rowQuads[row], b.index(quad));
     inputs.push_back(gain ? b.mul(x, gain) : x);
@@ -208,14 +212,18 @@ void GemvGroup::addCodes(State &state) const {
 GemvGroup::Sums GemvGroup::add(ArrayRef<WeightDecoder::Place> places,
                                Value first, llvm::function_ref<Sums()> sums,
                                std::optional<Part> part) const {
-  State state{places, {}, first, {}, {}, {}, {}, part};
+  State state{places, {}, first, {}, {}, {}, {}, {}, part};
   auto loadScales = [&] {
     for (auto [number, decoder] : llvm::enumerate(decoders))
       decoder.loadScales(places[number], state.data[number]);
   };
   for (auto [number, decoder] : llvm::enumerate(decoders))
     state.data.push_back(decoder.loadHigh(places[number]));
-  if (!input.stage)
+  if (input.exchange)
+    for (Value base : input.rowBases)
+      state.ownInputs.push_back(input.exchange->load(
+          base, first, decoders.front().columnsPerGroup() / 4));
+  else if (!input.stage)
     for (Value base : input.rowBases)
       state.rowQuads.push_back(b.add(base, first));
   if (!sumsCodes()) {
@@ -243,7 +251,7 @@ GemvGroup::Sums GemvGroup::addPair(WeightDecoder::Place place, Value first,
   SmallVector<State, 2> states;
   for (int64_t group = 0; group < 2; ++group) {
     State &state = states.emplace_back(State{
-        places[group], {}, b.add(first, group * elements), {}, {}, {}, {}});
+        places[group], {}, b.add(first, group * elements), {}, {}, {}, {}, {}});
     state.data.push_back(decoder.loadHigh(places[group]));
     addCodes(state);
   }

@@ -6,6 +6,7 @@
 #ifndef LLMC_CODEGEN_LOWERING_GEMVGROUP_H
 #define LLMC_CODEGEN_LOWERING_GEMVGROUP_H
 
+#include "codegen/Lowering/GemvExchange.h"
 #include "codegen/Lowering/GemvScaling.h"
 #include "codegen/Lowering/GemvStage.h"
 #include "codegen/Lowering/LinearRegion.h"
@@ -22,6 +23,8 @@ struct GemvInput {
   /// The only row, staged; null when the loop reads the buffer. Half precision
   /// takes staged input alone.
   GemvStage *stage = nullptr;
+  /// Set when lanes hand each other what they load.
+  GemvExchange *exchange = nullptr;
 
   int64_t numRows() const { return static_cast<int64_t>(rowBases.size()); }
 };
@@ -79,6 +82,8 @@ private:
     SmallVector<WeightDecoder::Group> data;
     Value first;
     SmallVector<Value> rowQuads;
+    /// [row]: the lane's part of the group's inputs, to be exchanged.
+    SmallVector<SmallVector<Value>> ownInputs;
     Sums sums;
     /// [(linear * rows + row) * 4 + row of the quad]: vector<2xf16>, over even
     /// and odd columns.

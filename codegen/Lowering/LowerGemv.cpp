@@ -88,6 +88,7 @@ private:
   std::vector<WeightDecoder> decoders;
   std::optional<LinearInput> input;
   std::optional<GemvStage> stage;
+  std::optional<GemvExchange> exchange;
   /// What the input is multiplied by when it is staged; null for nothing.
   Value stageFactor;
   GemvInput rows;
@@ -567,6 +568,8 @@ LogicalResult GemvKernel::emit() {
     rows.rowBases.push_back(input->rowBase(
         b.add(firstRow, row), numRows % tileRows != 0 ? numRows : 0));
 
+  if (exchangesInput)
+    rows.exchange = &exchange.emplace(b, *input, subgroup);
   groups = b.opaqueIndex(decoders.front().numGroups());
   setBegin(ofWeight);
   if (stagedColumns != 0)

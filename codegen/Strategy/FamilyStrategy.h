@@ -12,13 +12,17 @@
 
 namespace llmc::codegen {
 
-/// When the input of a GEMV of one row is put into workgroup memory first.
+/// When the input of a GEMV of one row is put into workgroup memory first, or
+/// where else it waits.
 enum class Staging {
   Never,
   /// When every number of it is changed before it is used: by a norm's gain, or
   /// a conversion to half precision.
   Changed,
-  Always
+  Always,
+  /// In registers of the lanes that read the same columns: each loads a part,
+  /// and the subgroup hands it on (any number of rows).
+  Lanes
 };
 
 /// How a family takes linears of few rows.
@@ -57,6 +61,8 @@ struct GemvStrategy {
   /// half of the work): they share the products of the input and
   /// the norm's gain. Not where codes have high bits in another plane.
   int64_t normTiles = 1;
+  /// The same for any linear of one row: the most tiles.
+  int64_t rowTiles = 1;
   /// Whether one row's shares are parts of a group of scales and small weights'
   /// tiles are dealt to several workgroups, so that all of a small weight is in
   /// flight at once. Asks for reduction in subgroups.

@@ -15,7 +15,7 @@
 namespace llmc::codegen {
 
 /// Of a workgroup.
-constexpr int64_t kFewestLanes = 16;
+constexpr int64_t kFewestLanes = 4 * kQuadsPerTile;
 
 /// Of a compiler that loads early: decoded columns of a quad, of one linear,
 /// and inputs are alive as whole vectors, inputs of both halves of a unit of
@@ -44,12 +44,18 @@ static bool isHalf(const LinearShape &shape, const GemvStrategy &strategy) {
          codebookOf(shape.format) == Codebook::None;
 }
 
+/// Whether the input of some linears waits in workgroup memory.
+static bool stagesInMemory(const GemvStrategy &strategy) {
+  return strategy.staging == Staging::Changed ||
+         strategy.staging == Staging::Always;
+}
+
 int64_t gemvStagedColumns(const LinearShape &shape, const LinearTile &tile,
                           const DeviceLimits &device,
                           const GemvStrategy &strategy) {
   bool isChanged = shape.hasNorm || isHalf(shape, strategy);
-  if (strategy.staging == Staging::Never || tile.rows != 1 ||
-      tile.columns != 4 || (strategy.staging == Staging::Changed && !isChanged))
+  if (!stagesInMemory(strategy) || tile.rows != 1 || tile.columns != 4 ||
+      (strategy.staging == Staging::Changed && !isChanged))
     return 0;
   // Half of the memory is left for the sums.
   int64_t bytes = powerOfTwoAtMost(
@@ -60,6 +66,19 @@ int64_t gemvStagedColumns(const LinearShape &shape, const LinearTile &tile,
   bool isWhole = most % (tile.workgroup[0] / kQuadsPerTile * tile.kStep) == 0 &&
                  most % 256 == 0;
   return isWhole ? most : 0;
+}
+
+int64_t gemvExchangedColumns(const LinearShape &shape, const LinearTile &tile,
+                             const DeviceLimits &device,
+                             const GemvStrategy &strategy) {
+  int64_t group = scaleGroupColumns(shape.format);
+  bool isWhole = tile.workgroup[0] % device.subgroupSize == 0 &&
+                 device.subgroupSize % kQuadsPerTile == 0 &&
+                 (group ? group : tile.kStep) % (4 * kQuadsPerTile) == 0;
+  return strategy.staging == Staging::Lanes &&
+                 strategy.reduction == "subgroup" && isWhole
+             ? tile.kStep
+             : 0;
 }
 
 bool takesArithmetic(const LinearShape &shape, const LinearTile &tile,
@@ -132,12 +151,14 @@ int64_t gemvRegisters(const LinearShape &shape, const LinearTile &tile,
 /// Tiles of a linear that a lane takes side by side.
 static int64_t selectTiles(const LinearShape &shape, const DeviceLimits &device,
                            const GemvStrategy &strategy) {
-  int64_t columns = 4 * kQuadsPerTile * strategy.normTiles;
-  bool isShared = shape.rows == 1 && shape.hasNorm && shape.numLinears == 1 &&
-                  highWords(shape.format) == 0;
-  return isShared && 2 * (shape.N / columns) >= device.computeUnits
-             ? strategy.normTiles
-             : 1;
+  if (shape.rows != 1 || shape.numLinears != 1)
+    return 1;
+  int64_t tiles = strategy.rowTiles;
+  if (shape.hasNorm && highWords(shape.format) == 0)
+    tiles = std::max(tiles, strategy.normTiles);
+  while (tiles > 1 && 2 * (shape.N / (tiles * kTileRows)) < device.computeUnits)
+    tiles /= 2;
+  return tiles;
 }
 
 /// k of one share: one or two groups of scales, at most `limit` unless a group
@@ -170,7 +191,7 @@ static int64_t selectLanes(const LinearShape &shape, int64_t kStep,
 static bool isPairTooMuch(const LinearShape &shape, const LinearTile &tile,
                           const DeviceLimits &device,
                           const GemvStrategy &strategy) {
-  if (strategy.staging == Staging::Never ||
+  if (!stagesInMemory(strategy) ||
       tile.kStep != 2 * scaleGroupColumns(shape.format))
     return false;
   int64_t staged = gemvStagedColumns(shape, tile, device, strategy);

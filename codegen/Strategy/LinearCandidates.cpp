@@ -62,9 +62,16 @@ std::string checkSizes(const LinearProblem &problem, const LinearTile &tile) {
   if (shape.isInt8 && tile.rows % 4 != 0)
     return say("tile's rows", tile.rows,
                "are 4 and 8: quantized activations come in fours");
-  // Eight of a gemv are two linears side by side, or two tiles of one.
-  if (tile.columns != 4 && tile.columns != 8)
-    return say("tile's columns", tile.columns, "are 4 and 8");
+  // More than four of a gemv are two linears side by side, or tiles of one.
+  int64_t mostColumns = 8;
+  if (tile.isGemv && shape.numLinears == 1)
+    mostColumns = std::max(mostColumns, 4 * problem.strategy.gemv.rowTiles);
+  if (!isPowerOfTwo(tile.columns) || tile.columns < 4 ||
+      tile.columns > mostColumns)
+    return say("tile's columns", tile.columns,
+               mostColumns == 8 ? "are 4 and 8"
+                                : "are powers of two from 4 to " +
+                                      std::to_string(mostColumns));
   return "";
 }
 

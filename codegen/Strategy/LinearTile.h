@@ -61,6 +61,11 @@ int64_t gemmRegisters(const LinearShape &shape, const LinearTile &tile,
 int64_t gemvStagedColumns(const LinearShape &shape, const LinearTile &tile,
                           const DeviceLimits &device,
                           const GemvStrategy &strategy);
+/// The columns that the lanes of a share hand to each other (GemvExchange.h); 0
+/// when each lane loads what it needs.
+int64_t gemvExchangedColumns(const LinearShape &shape, const LinearTile &tile,
+                             const DeviceLimits &device,
+                             const GemvStrategy &strategy);
 /// Whether it computes in the strategy's arithmetic, else in f32.
 bool takesArithmetic(const LinearShape &shape, const LinearTile &tile,
                      const DeviceLimits &device, const GemvStrategy &strategy);

@@ -64,6 +64,8 @@ toConfig(StringRef kind, const LinearTile &tile, const LinearProblem &problem,
   if (tile.isGemv) {
     const LinearShape &shape = problem.shape;
     int64_t staged = gemvStagedColumns(shape, tile, problem.limits, gemv);
+    if (staged == 0)
+      staged = gemvExchangedColumns(shape, tile, problem.limits, gemv);
     if (staged != 0 || numExperts != 0)
       sizes.push_back(staged);
     if (numExperts != 0)
@@ -106,7 +108,8 @@ selectExpertLinear(const StrategyInput &input) {
                          static_cast<int64_t>(linears.size()), hasNorm},
                         limitsOf(input.device),
                         getFamilyStrategy(input.device)};
-  problem.strategy.gemv.normTiles = 1; // a tile is of one expert
+  // A tile is of one expert.
+  problem.strategy.gemv.normTiles = problem.strategy.gemv.rowTiles = 1;
   problem.strategy.gemv.dealsTiles = false;
   std::optional<LinearTile> tile =
       selectGemv(problem.shape, problem.limits, problem.strategy.gemv);

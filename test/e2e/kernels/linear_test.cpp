@@ -113,16 +113,18 @@ std::string gateText(const TestWeight &weight, int maxRows, bool hasNorm) {
          "\n  }\n}\n";
 }
 
-/// `text` with a config of choice for its region.
+/// `text` with a config of choice for its region; `staged` columns, if any, and
+/// other choices.
 std::string tiledText(std::string text, const codegen::LinearTile &tile,
-                      const std::string &choices = "") {
+                      const std::string &choices = "", int64_t staged = 0) {
   std::string config;
   llvm::raw_string_ostream(config)
       << "attributes {lowering_config = #graph.lowering_config<\""
       << (tile.isGemv ? "gemv" : "gemm") << "\", workgroup = ["
       << tile.workgroup[0] << ", " << tile.workgroup[1] << ", 1], tile = ["
-      << tile.rows << ", " << tile.columns << ", " << tile.kStep << "]"
-      << choices << ">} ";
+      << tile.rows << ", " << tile.columns << ", " << tile.kStep
+      << (staged ? ", " + std::to_string(staged) : "") << "]" << choices
+      << ">} ";
   return text.insert(text.find("{\n", text.find("graph.region")), config);
 }
 
@@ -323,7 +325,7 @@ protected:
   void check(const char *encoding, int rows, double tolerance,
              const std::string &target = "lavapipe",
              const codegen::LinearTile *tile = nullptr,
-             const std::string &choices = "") {
+             const std::string &choices = "", int64_t staged = 0) {
     SCOPED_TRACE(target + " " + encoding + " rows " + std::to_string(rows));
     constexpr int kColumns = 256, kOutputs = 40;
     TestWeight gate = makeRandomWeight(encoding, kOutputs, kColumns, 12),
@@ -333,7 +335,7 @@ protected:
     options.target = target;
     std::string text = gateText(gate, rows, hasNorm);
     auto runner =
-        compile(tile ? tiledText(text, *tile, choices) : text, options);
+        compile(tile ? tiledText(text, *tile, choices, staged) : text, options);
     ASSERT_TRUE(runner);
     std::vector<float> x = Numbers(4).take(size_t(rows) * kColumns),
                        gain = Numbers(5).take(kColumns);
@@ -532,6 +534,43 @@ TEST_F(SubgroupSumsTest, ofPartsOfTilesAndGroups) {
                   1);
         checkTile("f16", {true, {lanes, 1, 1}, 2, columns, 4, 0, 0, splits}, 5);
       }
+}
+
+// Lanes that hand each other the input, times the norm's gain: groups of 16
+// and 32 columns, and plain numbers.
+TEST_F(GateTest, inputsOfSubgroups) {
+  if (ProgramRunner::sharedDevice()->subgroupSize() != kDescribedSubgroupSize)
+    GTEST_SKIP() << "this device's subgroups are of another size";
+  for (int64_t lanes : {8, 16})
+    for (const char *encoding : {"f16", "q4_0", "q6_k"})
+      for (int rows : {1, 5}) {
+        int64_t step = encoding[0] == 'f' ? 16 : 32,
+                tileRows = rows == 1 ? 1 : 2;
+        SCOPED_TRACE(std::to_string(lanes) + " lanes");
+        codegen::LinearTile tile{true, {lanes, 1, 1}, tileRows, 8, step, 0, 0};
+        check(encoding, rows, 4e-6, "lavapipe", &tile, ", reduction = subgroup",
+              step);
+      }
+}
+
+// The weight has five tiles, so that the last workgroup has too few.
+TEST_F(LinearTest, inputsOfSubgroupsForSeveralTiles) {
+  if (ProgramRunner::sharedDevice()->subgroupSize() != kDescribedSubgroupSize)
+    GTEST_SKIP() << "this device's subgroups are of another size";
+  for (int64_t tiles : {1, 2, 4}) {
+    SCOPED_TRACE(std::to_string(tiles) + " tiles");
+    TestWeight weight = makeRandomWeight("q4_k", 77, 512, 15);
+    codegen::LinearTile tile{true, {8, 1, 1}, 1, 4 * tiles, 32, 0, 0};
+    auto runner = compile(
+        tiledText(linearText(weight, 1), tile, ", reduction = subgroup", 32));
+    ASSERT_TRUE(runner);
+    writeWeight(*runner, "w", weight);
+    std::vector<float> x = Numbers(16).take(512);
+    runner->write("x", x);
+    runner->run("f", 0, 1);
+    expectClose(unpadRows(runner->read<float>("y"), 1, 77), multiply(x, weight),
+                2e-6);
+  }
 }
 
 } // namespace

@@ -266,6 +266,55 @@ TEST(LinearTile, inputsAreStaged) {
   EXPECT_EQ(staged(shape(WeightFormat::Q8_0, 8)), 0);
 }
 
+/// Lanes of whole subgroups hand each other what a group of columns has for all
+/// of a share's lanes: four vectors of four columns for four lanes at least.
+TEST(LinearTile, inputsAreExchanged) {
+  FamilyStrategy strategy;
+  GemvStrategy &gemv = strategy.gemv;
+  gemv.staging = Staging::Lanes;
+  gemv.reduction = "subgroup";
+  gemv.maxLanes = 8;
+  DeviceLimits limits = device(32, 160);
+  limits.subgroupSize = 8;
+  auto exchanged = [&](WeightFormat format, int64_t rows, int64_t columns) {
+    LinearShape linear = shape(format, rows);
+    linear.K = columns;
+    LinearTile tile = *selectLinearTile(linear, limits, strategy);
+    EXPECT_EQ(gemvStagedColumns(linear, tile, limits, gemv), 0);
+    return gemvExchangedColumns(linear, tile, limits, gemv);
+  };
+  EXPECT_EQ(exchanged(WeightFormat::Q4_0, 1, 1024), 32);
+  EXPECT_EQ(exchanged(WeightFormat::Q4_0, 8, 1024), 32);
+  EXPECT_EQ(exchanged(WeightFormat::Q6_K, 1, 1024), 32);
+  EXPECT_EQ(exchanged(WeightFormat::F16, 1, 1024), 16);
+  EXPECT_EQ(exchanged(WeightFormat::F16, 1, 1032), 0); // eight columns a share
+  limits.subgroupSize = 16;
+  EXPECT_EQ(exchanged(WeightFormat::Q4_0, 1, 1024), 0);
+  limits.subgroupSize = 8;
+  gemv.staging = Staging::Never;
+  EXPECT_EQ(exchanged(WeightFormat::Q4_0, 1, 1024), 0);
+}
+
+/// As many tiles side by side as leave a workgroup for half of the compute
+/// units, of one linear and one row.
+TEST(LinearTile, tilesSideBySide) {
+  FamilyStrategy strategy;
+  strategy.gemv.rowTiles = 4;
+  DeviceLimits limits = device(64, 192);
+  limits.computeUnits = 4;
+  auto columnsOf = [&](int64_t outputs, int64_t rows, int64_t linears) {
+    LinearShape linear = shape(WeightFormat::Q6_K, rows, linears);
+    linear.N = outputs;
+    return selectLinearTile(linear, limits, strategy)->columns;
+  };
+  EXPECT_EQ(columnsOf(1024, 1, 1), 16);
+  EXPECT_EQ(columnsOf(128, 1, 1), 16);
+  EXPECT_EQ(columnsOf(64, 1, 1), 8);
+  EXPECT_EQ(columnsOf(16, 1, 1), 4);
+  EXPECT_EQ(columnsOf(1024, 2, 1), 4);
+  EXPECT_EQ(columnsOf(1024, 1, 2), 8);
+}
+
 /// Half precision takes codes of 4 to 6 bits and staged input.
 TEST(LinearTile, halfPrecisionTakesStagedNibbles) {
   FamilyStrategy strategy;
