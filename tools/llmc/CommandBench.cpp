@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
 
 namespace llmc::tool {
@@ -24,6 +25,21 @@ using Clock = std::chrono::steady_clock;
 double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
+
+/// Since it was made: of the clock, and of all cores that worked for the
+/// process. The latter are what counts on a device that is the CPU, and what a
+/// busy machine changes little.
+class Stopwatch {
+public:
+  double seconds() const { return secondsSince(start); }
+  double cpuSeconds() const {
+    return static_cast<double>(std::clock() - cpuStart) / CLOCKS_PER_SEC;
+  }
+
+private:
+  Clock::time_point start = Clock::now();
+  std::clock_t cpuStart = std::clock();
+};
 
 /// Tokens that differ, the same in every run.
 std::vector<int32_t> makeTokens(size_t count, uint32_t vocabularySize) {
@@ -46,8 +62,13 @@ struct Measurement {
   // the host; "gen64": 64 that the device chooses itself.
   std::string name;
   size_t numTokens = 0;
-  std::vector<double> seconds;
+  std::vector<double> seconds, cpuSeconds;
   TracedRun trace; // when times are taken
+
+  void addRun(const Stopwatch &watch) {
+    seconds.push_back(watch.seconds());
+    cpuSeconds.push_back(watch.cpuSeconds());
+  }
 
   double tokensPerSecond() const {
     return static_cast<double>(numTokens) / median(seconds);
@@ -56,16 +77,17 @@ struct Measurement {
 
 StatusOr<Measurement> measurePrefill(runtime::LanguageModel &model,
                                      size_t numTokens, int64_t repeats) {
-  Measurement measurement{"pp" + std::to_string(numTokens), numTokens, {}, {}};
+  Measurement measurement{
+      "pp" + std::to_string(numTokens), numTokens, {}, {}, {}};
   const auto tokens = makeTokens(numTokens, model.vocabularySize());
   std::vector<float> logits(model.vocabularySize());
   // The first run, which warms caches, does not count.
   for (int64_t run = 0; run <= repeats; ++run) {
     LLMC_RETURN_IF_ERROR(model.reset());
-    const Clock::time_point start = Clock::now();
+    const Stopwatch watch;
     LLMC_RETURN_IF_ERROR(model.prefill(tokens, logits.data()));
     if (run)
-      measurement.seconds.push_back(secondsSince(start));
+      measurement.addRun(watch);
     else
       model.forgetDispatchTimes();
   }
@@ -75,7 +97,8 @@ StatusOr<Measurement> measurePrefill(runtime::LanguageModel &model,
 
 StatusOr<Measurement> measureDecode(runtime::LanguageModel &model,
                                     size_t numTokens, int64_t repeats) {
-  Measurement measurement{"tg" + std::to_string(numTokens), numTokens, {}, {}};
+  Measurement measurement{
+      "tg" + std::to_string(numTokens), numTokens, {}, {}, {}};
   const auto tokens = makeTokens(numTokens, model.vocabularySize());
   std::vector<float> logits(model.vocabularySize());
   // Warms caches and does not count.
@@ -84,10 +107,10 @@ StatusOr<Measurement> measureDecode(runtime::LanguageModel &model,
   model.forgetDispatchTimes();
   for (int64_t run = 0; run < repeats; ++run) {
     LLMC_RETURN_IF_ERROR(model.reset());
-    const Clock::time_point start = Clock::now();
+    const Stopwatch watch;
     for (const int32_t token : tokens)
       LLMC_RETURN_IF_ERROR(model.decode(token, logits.data()));
-    measurement.seconds.push_back(secondsSince(start));
+    measurement.addRun(watch);
   }
   measurement.trace = {measurement.name, model.dispatchTimes()};
   return measurement;
@@ -95,16 +118,17 @@ StatusOr<Measurement> measureDecode(runtime::LanguageModel &model,
 
 StatusOr<Measurement> measureGeneration(runtime::LanguageModel &model,
                                         size_t numTokens, int64_t repeats) {
-  Measurement measurement{"gen" + std::to_string(numTokens), numTokens, {}, {}};
+  Measurement measurement{
+      "gen" + std::to_string(numTokens), numTokens, {}, {}, {}};
   const auto prompt = makeTokens(1, model.vocabularySize());
   // The first run, which warms caches, does not count.
   for (int64_t run = 0; run <= repeats; ++run) {
     LLMC_RETURN_IF_ERROR(model.reset());
-    const Clock::time_point start = Clock::now();
+    const Stopwatch watch;
     LLMC_RETURN_IF_ERROR(
         model.generate(prompt, {}, numTokens, [](int32_t) { return true; }));
     if (run)
-      measurement.seconds.push_back(secondsSince(start));
+      measurement.addRun(watch);
   }
   return measurement;
 }
@@ -305,7 +329,8 @@ void printResults(const std::vector<Measurement> &measurements,
     results.push_back({{"name", m.name},
                        {"tokens", m.numTokens},
                        {"tokens_per_second", m.tokensPerSecond()},
-                       {"seconds", m.seconds}});
+                       {"seconds", m.seconds},
+                       {"cpu_seconds", m.cpuSeconds}});
     if (const auto kernels = kernelsOf(m, model); !kernels.empty())
       results.back()["kernels"] = kernelsAsJson(kernels);
   }
