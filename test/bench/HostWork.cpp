@@ -26,8 +26,17 @@ Status run(const std::string &path, const std::string &act, size_t numTokens) {
                         runtime::LanguageModel::create(module, {}));
   if (act == "generate") {
     LLMC_RETURN_IF_ERROR(model->canChoose({}).status());
-    return model->generate(std::vector<int32_t>{1}, {}, numTokens,
-                           [](int32_t) { return true; });
+    size_t numGiven = 0;
+    LLMC_RETURN_IF_ERROR(
+        model->generate(std::vector<int32_t>{1}, {}, numTokens, [&](int32_t) {
+          ++numGiven;
+          return true;
+        }));
+    return numGiven == numTokens
+               ? okStatus()
+               : Status(StatusCode::Internal, std::to_string(numGiven) +
+                                                  " tokens came instead of " +
+                                                  std::to_string(numTokens));
   }
   std::vector<float> logits(model->vocabularySize());
   for (size_t token = 0; token < numTokens; ++token)
