@@ -135,6 +135,7 @@ Status Bounds::start() {
   report["resident_bytes_of_module"] = residentBytes();
   LLMC_ASSIGN_OR_RETURN(model, runtime::LanguageModel::create(module, {}));
   report["start_seconds"] = secondsSince(begin);
+  report["resident_bytes_of_session"] = residentBytes();
   LLMC_RETURN_IF_ERROR(answerTo(0, nullptr).status());
   report["first_token_seconds"] = secondsBetween(begin, firstToken);
   report["first_answer_seconds"] = secondsSince(begin);

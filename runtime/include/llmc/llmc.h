@@ -122,7 +122,9 @@ typedef struct llmc_module_options {
   const char *pipeline_cache_dir; /* compiled pipelines and verdicts of
                                      self-tests are kept there from start to
                                      start; null: nowhere */
-  uint32_t num_threads; /* that build pipelines; 0: one for each core */
+  uint32_t num_threads; /* that build pipelines and copy weights, pipelines
+                           perhaps behind the load; 0: one for each core; 1:
+                           the caller's alone, all before the load returns */
   llmc_self_test_mode_t self_test; /* since version 3 */
 } llmc_module_options_t;
 
