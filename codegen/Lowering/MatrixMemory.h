@@ -13,14 +13,17 @@ namespace llmc::codegen {
 /// Rows and columns of a matrix.
 inline constexpr int64_t kMatrixSize = 16;
 
-/// Vectors of 4 f16 between lines of a GEMM's memory, in excess of the line:
-/// lines begin in different banks, and at 16 bytes. Likewise between blocks of
-/// kMatrixSize lines.
-inline constexpr int64_t kLinePadding = 2;
-inline constexpr int64_t kBlockPadding = 2;
+/// Columns of k in a vector of workgroup memory: eight f16, 16 bytes.
+inline constexpr int64_t kChunkColumns = 8;
 
-/// Distance of rows of a GEMM's sums that wait for the epilogue, in f32.
-inline constexpr int64_t kSumStride = kMatrixSize + 4;
+/// Vectors between lines of a GEMM's memory, in excess of the line: a whole
+/// line is an even number of them, so that eight lines begin in different
+/// banks.
+inline constexpr int64_t kLinePadding = 1;
+
+/// Vectors of four f32 from row to row of a GEMM's sums that wait for the
+/// epilogue.
+inline constexpr int64_t kSumStride = kMatrixSize / 4 + 1;
 
 } // namespace llmc::codegen
 

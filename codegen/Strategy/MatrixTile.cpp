@@ -2,13 +2,15 @@
 //
 // Larger tiles take each weight and each activation from device memory, and
 // decode it, less often, and feed the matrix units better from workgroup
-// memory; smaller ones fill the device where the result is small.
+// memory; smaller ones fill the device where the result is small, and so do
+// workgroups that share k.
 
 #include "codegen/Strategy/MatrixTile.h"
 
 #include "codegen/Lowering/MatrixMemory.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace llmc::codegen {
 
@@ -16,7 +18,7 @@ namespace {
 
 struct Shape {
   /// Of a workgroup, columns of all linears; of a subgroup.
-  int64_t rows, columns, kStep, subgroupRows, subgroupColumns;
+  int64_t rows, columns, kStep, subgroupRows, subgroupColumns, buffers;
   /// What a workgroup takes for a column of k, in relative units: measured on
   /// an H200 with `llmc bench --profile`, results of 256 to 11008 columns.
   double cost;
@@ -29,11 +31,15 @@ struct Shape {
 
 constexpr double kFewest = 1.5;
 constexpr Shape kShapes[] = {
-    {128, 128, 32, 64, 32, 3.5, false, true},
-    {128, 64, 64, 32, 32, 2.1, false, false},
-    {32, 64, 64, 16, 32, 1.0, true, true},
-    {32, 64, 32, 16, 32, 1.4, true, true}, // where 64 does not divide k
+    {128, 128, 64, 64, 32, 1, 3.5, false, true},
+    {128, 128, 32, 64, 64, 2, 3.6, false, true}, // where 64 does not divide k
+    {128, 64, 64, 32, 32, 1, 2.1, false, false},
+    {64, 64, 64, 32, 32, 1, 1.4, true, true},
+    {32, 64, 64, 16, 32, 1, 1.0, true, true},
 };
+/// Sums of splits are written and read again.
+constexpr int64_t kMaxSplits = 16;
+constexpr int64_t kFewestStepsOfSplit = 4;
 
 /// Relative time of the whole result.
 double timeOf(const LinearShape &shape, const Shape &tile,
@@ -48,6 +54,10 @@ double timeOf(const LinearShape &shape, const Shape &tile,
   return ofUnit * tile.cost;
 }
 
+int64_t subgroupsOf(const MatrixTile &tile) {
+  return tile.rows / tile.subgroupRows * (tile.columns / tile.subgroupColumns);
+}
+
 MatrixTile tileOf(const LinearShape &shape, const Shape &choice,
                   const DeviceLimits &device) {
   MatrixTile tile{};
@@ -56,44 +66,115 @@ MatrixTile tileOf(const LinearShape &shape, const Shape &choice,
   tile.kStep = choice.kStep;
   tile.subgroupRows = choice.subgroupRows;
   tile.subgroupColumns = choice.subgroupColumns / shape.numLinears;
-  int64_t subgroups = choice.rows / choice.subgroupRows *
-                      (choice.columns / choice.subgroupColumns);
-  tile.invocations = subgroups * device.subgroupSize;
-  tile.accumulators = choice.rows * choice.columns / tile.invocations;
+  tile.buffers = choice.buffers;
+  tile.splits = 1;
+  return withEstimate(shape, tile, device);
+}
+
+std::string say(const std::string &field, int64_t value,
+                const std::string &allowed) {
+  return field + " is " + std::to_string(value) + ", allowed " + allowed;
+}
+
+/// Of sizes that the kernel shares out.
+std::string checkShares(const LinearShape &shape, const MatrixTile &tile) {
+  for (auto [field, value, step] :
+       {std::tuple("tile's rows", tile.rows, tile.subgroupRows),
+        std::tuple("tile's columns", tile.columns, tile.subgroupColumns),
+        std::tuple("subgroup's rows", tile.subgroupRows, kMatrixSize),
+        std::tuple("subgroup's columns", tile.subgroupColumns, kMatrixSize),
+        std::tuple("tile's k", tile.kStep, 2 * kMatrixSize)})
+    if (step < 1 || value < 1 || value % step != 0)
+      return say(field, value, "are multiples of " + std::to_string(step));
+  int64_t vectors = tile.kStep / kChunkColumns, inputs = tile.rows * vectors,
+          weights = tile.columns * shape.numLinears / 4 * vectors;
+  for (auto [field, value] : {std::pair("vectors of activations", inputs),
+                              std::pair("vectors of weights", weights)})
+    if (value % tile.invocations != 0)
+      return say(std::string("tile's ") + field, value,
+                 "are multiples of the workgroup's " +
+                     std::to_string(tile.invocations) + " invocations");
+  return "";
+}
+
+} // namespace
+
+void MatrixTile::setSizes(llvm::ArrayRef<int64_t> sizes) {
+  rows = sizes[0];
+  columns = sizes[1];
+  kStep = sizes[2];
+  subgroupRows = sizes[3];
+  subgroupColumns = sizes[4];
+  buffers = sizes[5];
+}
+
+int64_t matrixWorkgroupBytes(const LinearShape &shape, const MatrixTile &tile) {
+  constexpr int64_t kVectorBytes = 16;
+  int64_t line = tile.kStep / kChunkColumns + kLinePadding,
+          columns = tile.columns * shape.numLinears,
+          sums =
+              subgroupsOf(tile) * shape.numLinears * kMatrixSize * kSumStride;
+  return kVectorBytes * (std::max(tile.buffers * tile.rows * line, sums) +
+                         tile.buffers * columns * line) +
+         4 * (tile.rows + subgroupsOf(tile));
+}
+
+MatrixTile withEstimate(const LinearShape &shape, MatrixTile tile,
+                        const DeviceLimits &device) {
+  if (tile.subgroupRows < 1 || tile.subgroupColumns < 1)
+    return tile;
+  tile.invocations = subgroupsOf(tile) * device.subgroupSize;
+  if (tile.invocations == 0)
+    return tile;
+  int64_t columns = tile.columns * shape.numLinears,
+          subgroupColumns = tile.subgroupColumns * shape.numLinears;
+  tile.accumulators = tile.rows * columns / tile.invocations;
   // Beside the sums: the matrices of 16 columns, what is loaded for the next
-  // step, and addresses.
-  constexpr int64_t kAddresses = 32, kRegistersPerChunk = 16;
-  int64_t matrices = (choice.subgroupRows + choice.subgroupColumns) *
-                     kMatrixSize / 2 / device.subgroupSize;
-  int64_t inputs = choice.rows * tile.kStep / tile.invocations,
-          chunks =
-              ceilDiv(choice.columns / 4 * tile.kStep / 4, tile.invocations);
+  // step (of a weight its codes and scales), and addresses.
+  constexpr int64_t kAddresses = 32, kRegistersPerChunk = 12;
+  int64_t matrices = (tile.subgroupRows + subgroupColumns) * kMatrixSize / 2 /
+                     device.subgroupSize,
+          inputs = tile.rows * tile.kStep / tile.invocations,
+          chunks = ceilDiv(columns / 4 * tile.kStep / kChunkColumns,
+                           tile.invocations);
   tile.registers = tile.accumulators + matrices + inputs +
                    chunks * kRegistersPerChunk + kAddresses;
   return tile;
 }
 
-bool fits(const LinearShape &shape, const MatrixTile &tile,
-          const DeviceLimits &device) {
-  return shape.K % tile.kStep == 0 && tile.subgroupColumns % kMatrixSize == 0 &&
-         tile.invocations <= device.maxInvocations &&
-         tile.registers <= device.registersMax &&
-         matrixWorkgroupBytes(shape, tile) <= device.workgroupMemoryBytes;
+bool isSameTile(const MatrixTile &a, const MatrixTile &b) {
+  return a.rows == b.rows && a.columns == b.columns && a.kStep == b.kStep &&
+         a.subgroupRows == b.subgroupRows &&
+         a.subgroupColumns == b.subgroupColumns && a.buffers == b.buffers &&
+         a.splits == b.splits;
 }
 
-} // namespace
-
-int64_t matrixWorkgroupBytes(const LinearShape &shape, const MatrixTile &tile) {
-  constexpr int64_t kHalfVectorBytes = 8;
-  int64_t columns = tile.columns * shape.numLinears,
-          line = tile.kStep / 4 + kLinePadding,
-          subgroups = tile.rows / tile.subgroupRows *
-                      (tile.columns / tile.subgroupColumns);
-  return kHalfVectorBytes *
-             (tile.rows * line +
-              columns / kMatrixSize * (kMatrixSize * line + kBlockPadding)) +
-         4 * (subgroups * shape.numLinears * kMatrixSize * kSumStride +
-              2 * tile.rows);
+std::string checkMatrixTile(const LinearShape &shape, const MatrixTile &tile,
+                            const DeviceLimits &device) {
+  if (std::string wrong = checkShares(shape, tile); !wrong.empty())
+    return wrong;
+  if (shape.K % tile.kStep != 0)
+    return say("tile's k", tile.kStep,
+               "are divisors of " + std::to_string(shape.K));
+  if (tile.buffers != 1 && tile.buffers != 2)
+    return say("tile's buffers", tile.buffers, "are 1 and 2");
+  int64_t steps = shape.K / tile.kStep;
+  if (tile.splits < 1 || tile.splits > steps ||
+      ceilDiv(steps, tile.splits) * (tile.splits - 1) >= steps)
+    return say("splits", tile.splits,
+               "are those that share " + std::to_string(steps) +
+                   " steps with none empty");
+  if (tile.invocations > device.maxInvocations)
+    return say("workgroup's number of invocations", tile.invocations,
+               "are " + std::to_string(device.maxInvocations));
+  if (tile.registers > device.registersMax)
+    return say("estimate of registers", tile.registers,
+               "are " + std::to_string(device.registersMax));
+  int64_t bytes = matrixWorkgroupBytes(shape, tile);
+  if (bytes > device.workgroupMemoryBytes)
+    return say("workgroup memory", bytes,
+               "are " + std::to_string(device.workgroupMemoryBytes) + " bytes");
+  return "";
 }
 
 std::optional<MatrixTile> selectMatrixTile(const LinearShape &shape,
@@ -106,7 +187,8 @@ std::optional<MatrixTile> selectMatrixTile(const LinearShape &shape,
     MatrixTile tile = tileOf(shape, choice, device);
     double time = timeOf(shape, choice, device);
     if ((shape.numLinears > 1 && !choice.isForPairs) ||
-        !fits(shape, tile, device) || (best && time >= bestTime))
+        !checkMatrixTile(shape, tile, device).empty() ||
+        (best && time >= bestTime))
       continue;
     best = tile;
     bestTime = time;

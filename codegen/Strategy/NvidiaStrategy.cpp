@@ -15,7 +15,7 @@ FamilyStrategy getNvidiaStrategy(target::DeviceAttr device) {
   // A GEMM's workgroups would be fewer than the multiprocessors, each with a
   // long way to go.
   strategy.gemv.maxShapeRows = 128;
-  strategy.gemv.maxMatrixlessRows = 32;
+  strategy.gemv.maxMatrixlessRows = 8;
   // The compiler leaves loads in the round that they are written in.
   strategy.sdpa.loadsAtOnce = 8;
   if (device.hasFeature("subgroup_arithmetic")) {

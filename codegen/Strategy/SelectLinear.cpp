@@ -119,25 +119,23 @@ selectExpertLinear(const StrategyInput &input) {
                   linears.front().numExperts());
 }
 
-/// Nothing for regions that are not for matrix units: few rows, a device or a
-/// plan without them, results that are not plain numbers.
-static std::optional<graph::LoweringConfigAttr>
-selectMatrix(const StrategyInput &input, const LinearProblem &problem) {
-  if (!input.device.hasFeature("f16_matrix") ||
-      input.device.getPrefillActivations() != "f16" ||
-      problem.shape.rows <= problem.strategy.gemv.maxMatrixlessRows)
-    return std::nullopt;
-  std::optional<MatrixTile> tile =
-      selectMatrixTile(problem.shape, problem.limits);
-  if (!tile)
-    return std::nullopt;
-  MLIRContext *context = input.device.getContext();
+/// Not regions of few rows, nor on a device or with a plan without matrices.
+static bool isForMatrixUnits(const StrategyInput &input,
+                             const LinearProblem &problem) {
+  return input.device.hasFeature("f16_matrix") &&
+         input.device.getPrefillActivations() == "f16" &&
+         problem.shape.rows > problem.strategy.gemv.maxMatrixlessRows;
+}
+
+static graph::LoweringConfigAttr toConfig(const MatrixTile &tile,
+                                          const LinearProblem &problem,
+                                          MLIRContext *context) {
   return graph::LoweringConfigAttr::get(
       context, StringAttr::get(context, "gemm_matrix"),
-      {tile->invocations, 1, 1},
-      {tile->rows, tile->columns, tile->kStep, tile->subgroupRows,
-       tile->subgroupColumns},
-      /*splits=*/1, tile->accumulators, tile->registers, "f16", "workgroup",
+      {tile.invocations, 1, 1},
+      {tile.rows, tile.columns, tile.kStep, tile.subgroupRows,
+       tile.subgroupColumns, tile.buffers},
+      tile.splits, tile.accumulators, tile.registers, "f16", "workgroup",
       problem.strategy.gemm.decode);
 }
 
@@ -146,8 +144,15 @@ FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input) {
   FailureOr<LinearProblem> problem = linearProblemOf(input);
   if (failed(problem))
     return failure();
-  if (auto config = selectMatrix(input, *problem))
-    return *config;
+  std::optional<MatrixTile> matrix;
+  if (isForMatrixUnits(input, *problem))
+    matrix = selectMatrixTile(problem->shape, problem->limits);
+  if (matrix) {
+    FailureOr<MatrixTile> tuned = findTunedTile(region, *problem, *matrix);
+    if (failed(tuned))
+      return failure();
+    return toConfig(*tuned, *problem, region.getContext());
+  }
   std::optional<LinearTile> tile =
       selectLinearTile(problem->shape, problem->limits, problem->strategy);
   if (!tile)

@@ -34,19 +34,21 @@ findEntry(graph::RegionOp region, StringRef dictionary, StringRef key) {
                  : graph::LoweringConfigAttr();
 }
 
-/// Why the config cannot be used, or nothing and the tile.
+/// Why the config cannot be used instead of `chosen`, or nothing and the tile.
 static std::string readTile(graph::LoweringConfigAttr config,
-                            const LinearProblem &problem, LinearTile &tile) {
+                            const LinearProblem &problem,
+                            const LinearTile &chosen, LinearTile &tile) {
   StringRef kind = config.getKind().getValue();
   if (kind != "gemv" && kind != "gemm")
     return ("kind is '" + kind + "', allowed are gemv and gemm").str();
   if (config.getWorkgroup().size() != 3 || config.getTile().size() != 3)
     return "workgroup and tile must be three sizes";
   bool isGemv = kind == "gemv";
-  if (isGemv != tile.isGemv)
+  if (isGemv != chosen.isGemv)
     return ("kind is '" + kind + "', allowed is " +
-            (tile.isGemv ? "gemv" : "gemm") + " for this linear")
+            (chosen.isGemv ? "gemv" : "gemm") + " for this linear")
         .str();
+  tile.isGemv = isGemv;
   llvm::copy(config.getWorkgroup(), tile.workgroup);
   tile.rows = config.getTile()[0];
   tile.columns = config.getTile()[1];
@@ -56,22 +58,53 @@ static std::string readTile(graph::LoweringConfigAttr config,
   return checkLinearTile(problem, tile);
 }
 
-FailureOr<LinearTile> findTunedTile(graph::RegionOp region,
-                                    const LinearProblem &problem,
-                                    const LinearTile &chosen) {
+static std::string readTile(graph::LoweringConfigAttr config,
+                            const LinearProblem &problem,
+                            const MatrixTile & /*chosen*/, MatrixTile &tile) {
+  if (config.getKind().getValue() != "gemm_matrix")
+    return ("kind is '" + config.getKind().getValue() +
+            "', allowed is gemm_matrix for this linear")
+        .str();
+  if (config.getWorkgroup().size() != 3 || config.getTile().size() != 6)
+    return "workgroup must be three sizes and tile six";
+  tile.setSizes(config.getTile());
+  tile.splits = config.getSplits();
+  tile = withEstimate(problem.shape, tile, problem.limits);
+  if (config.getWorkgroup() != ArrayRef<int64_t>{tile.invocations, 1, 1})
+    return "workgroup must be " + std::to_string(tile.invocations) +
+           ", 1, 1 for its subgroups";
+  return checkMatrixTile(problem.shape, tile, problem.limits);
+}
+
+template <typename Tile>
+static FailureOr<Tile> findTile(graph::RegionOp region,
+                                const LinearProblem &problem,
+                                const Tile &chosen) {
   std::string key = tuningKey(tuningEntryOf(region, problem.shape));
-  LinearTile tile = chosen;
+  Tile tile{};
   if (auto config = findEntry(region, kTuningAttr, key)) {
-    std::string problemText = readTile(config, problem, tile);
+    std::string problemText = readTile(config, problem, chosen, tile);
     if (problemText.empty() || isSameTile(tile, chosen))
       return tile;
     return region.emitOpError("has a tuning entry '")
            << key << "' that does not fit: " << problemText;
   }
   if (auto config = findEntry(region, kTuningDefaultsAttr, key))
-    if (readTile(config, problem, tile).empty())
+    if (readTile(config, problem, chosen, tile).empty())
       return tile;
   return chosen;
+}
+
+FailureOr<LinearTile> findTunedTile(graph::RegionOp region,
+                                    const LinearProblem &problem,
+                                    const LinearTile &chosen) {
+  return findTile(region, problem, chosen);
+}
+
+FailureOr<MatrixTile> findTunedTile(graph::RegionOp region,
+                                    const LinearProblem &problem,
+                                    const MatrixTile &chosen) {
+  return findTile(region, problem, chosen);
 }
 
 } // namespace llmc::codegen

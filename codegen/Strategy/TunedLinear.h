@@ -7,6 +7,7 @@
 #define LLMC_CODEGEN_STRATEGY_TUNEDLINEAR_H
 
 #include "codegen/Strategy/LinearCandidates.h"
+#include "codegen/Strategy/MatrixTile.h"
 #include "codegen/Strategy/RootStrategies.h"
 #include "codegen/Strategy/tuning.pb.h"
 
@@ -32,6 +33,10 @@ tuning::Entry tuningEntryOf(graph::RegionOp region, const LinearShape &shape);
 FailureOr<LinearTile> findTunedTile(graph::RegionOp region,
                                     const LinearProblem &problem,
                                     const LinearTile &chosen);
+/// Likewise of a linear in matrix units.
+FailureOr<MatrixTile> findTunedTile(graph::RegionOp region,
+                                    const LinearProblem &problem,
+                                    const MatrixTile &chosen);
 
 } // namespace llmc::codegen
 

@@ -61,12 +61,18 @@ std::string checkEntry(const tuning::Entry &entry) {
   if (entry.activations() != "f32" && entry.activations() != "i8")
     return "activations is '" + entry.activations() +
            "', allowed are f32 and i8";
-  if (config.kind() != "gemv" && config.kind() != "gemm")
-    return "config.kind is '" + config.kind() + "', allowed are gemv and gemm";
+  bool isMatrix = config.kind() == "gemm_matrix";
+  if (config.kind() != "gemv" && config.kind() != "gemm" && !isMatrix)
+    return "config.kind is '" + config.kind() +
+           "', allowed are gemv, gemm and gemm_matrix";
   if (config.workgroup_size() != 3 || llvm::any_of(config.workgroup(), isEmpty))
     return "config.workgroup must be three sizes of at least 1";
-  if (config.tile_size() != 3 || llvm::any_of(config.tile(), isEmpty))
-    return "config.tile must be rows, columns and k per step, of at least 1";
+  if (config.tile_size() != (isMatrix ? 6 : 3) ||
+      llvm::any_of(config.tile(), isEmpty))
+    return isMatrix ? "config.tile must be rows, columns, k per step, rows and "
+                      "columns of a subgroup and buffers, of at least 1"
+                    : "config.tile must be rows, columns and k per step, of at "
+                      "least 1";
   return "";
 }
 

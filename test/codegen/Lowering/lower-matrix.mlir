@@ -10,7 +10,8 @@
   spirv_minor = 6, vulkan_minor = 3, max_unroll = 32, row_buckets = [1, 64], kv_type = "f16",
   features = ["f16_storage", "f16_arithmetic", "i8_arithmetic", "subgroup_arithmetic", "subgroup_shuffle", "f16_matrix"],
   quirks = [], prefill_activations = "f16">
-module attributes {target.device = #device} {
+module attributes {target.device = #device, target.tuning = {
+    "q4_0 256x128 x1 rows 32 f32" = #graph.lowering_config<"gemm_matrix", workgroup = [128, 1, 1], tile = [32, 64, 64, 16, 32, 1], splits = 2>}} {
   graph.weight @w : tensor<256x128x!graph.encoded<q4_0>> from [#graph.source<file = 0, offset = 0, rows = 256>]
   graph.weight @u : tensor<256x128x!graph.encoded<q4_0>> from [#graph.source<file = 0, offset = 18432, rows = 256>]
   graph.weight @odd : tensor<64x48x!graph.encoded<f16>> from [#graph.source<file = 0, offset = 36864, rows = 64>]
@@ -26,7 +27,7 @@ module attributes {target.device = #device} {
   // KERNEL: gpu.subgroup_mma_compute
   // KERNEL: } else {
   // SELECT-LABEL: @many_rows
-  // SELECT: lowering_config = #graph.lowering_config<"gemm_matrix", workgroup = [256, 1, 1], tile = [128, 128, 32, 64, 32], {{.*}}arithmetic = f16
+  // SELECT: lowering_config = #graph.lowering_config<"gemm_matrix", workgroup = [256, 1, 1], tile = [128, 128, 64, 64, 32, 1], {{.*}}arithmetic = f16
   // CHECK-LABEL: program.entry @many_rows
   // CHECK: program.dispatch @gemm_q4_0_256x128_rows_256_matrix groups [2, 2, 1]
   // Magic number, version 1.6; the capability CooperativeMatrixKHR (6022), the memory model Vulkan (3).
@@ -46,7 +47,7 @@ module attributes {target.device = #device} {
 
   // A pair's columns are half of each linear's.
   // SELECT-LABEL: @pair
-  // SELECT: lowering_config = #graph.lowering_config<"gemm_matrix", workgroup = [256, 1, 1], tile = [128, 64, 32, 64, 16],
+  // SELECT: lowering_config = #graph.lowering_config<"gemm_matrix", workgroup = [256, 1, 1], tile = [128, 64, 64, 64, 16, 1],
   // CHECK-LABEL: program.entry @pair
   // CHECK: program.dispatch @gemm_q4_0_256x128_rows_256_x2_matrix groups [4, 2, 1]
   func.func @pair(%x: tensor<?x128xf32> {graph.name = "x"}) -> (tensor<?x256xf32> {graph.name = "y"})
@@ -60,6 +61,31 @@ module attributes {target.device = #device} {
       %2 = graph.silu %0 : tensor<?x256xf32>
       %3 = graph.mul %2, %1 : tensor<?x256xf32>, tensor<?x256xf32> -> tensor<?x256xf32>
       graph.yield %3 : tensor<?x256xf32>
+    }
+    return %y : tensor<?x256xf32>
+  }
+
+  // Two workgroups share k; the second kernel adds up their sums, the first one's first, and has what follows.
+  // SELECT-LABEL: @split
+  // SELECT: lowering_config = #graph.lowering_config<"gemm_matrix", workgroup = [128, 1, 1], tile = [32, 64, 64, 16, 32, 1], splits = 2,
+  // CHECK-LABEL: program.entry @split
+  // CHECK: %[[PARTIALS:.*]] = program.slice arena bytes 65536
+  // CHECK: program.dispatch @gemm_q4_0_256x128_rows_32_matrix groups [4, 1, 2]
+  // CHECK: program.dispatch @gemm_combine_q4_0_256x128_rows_32 groups [32, 1, 1]
+  // KERNEL: gpu.module @gemm_combine_q4_0_256x128_rows_32_gpu
+  // KERNEL: scf.if
+  // KERNEL: %[[FIRST:.*]] = memref.load %{{.*}}[%[[PLACE:.*]]] : memref<?xvector<4xf32>
+  // KERNEL: %[[NEXT:.*]] = arith.addi %[[PLACE]], %c2048
+  // KERNEL: %[[SECOND:.*]] = memref.load %{{.*}}[%[[NEXT]]] : memref<?xvector<4xf32>
+  // KERNEL: %[[SUM:.*]] = arith.addf %[[FIRST]], %[[SECOND]] : vector<4xf32>
+  // KERNEL: arith.negf
+  func.func @split(%x: tensor<?x128xf32> {graph.name = "x"}) -> (tensor<?x256xf32> {graph.name = "y"})
+      attributes {graph.rows = 32 : i64} {
+    %w = graph.load_weight @w : tensor<256x128x!graph.encoded<q4_0>>
+    %y = graph.region (%a = %x : tensor<?x128xf32>, %b = %w : tensor<256x128x!graph.encoded<q4_0>>) -> (tensor<?x256xf32>) {
+      %0 = graph.quantized_linear %a, %b : tensor<?x128xf32>, tensor<256x128x!graph.encoded<q4_0>> -> tensor<?x256xf32>
+      %1 = graph.silu %0 : tensor<?x256xf32>
+      graph.yield %1 : tensor<?x256xf32>
     }
     return %y : tensor<?x256xf32>
   }

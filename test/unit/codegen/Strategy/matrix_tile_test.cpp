@@ -59,6 +59,41 @@ TEST(MatrixTile, StaysWithinLimits) {
       }
 }
 
+MatrixTile tileOf(const LinearShape &shape, llvm::ArrayRef<int64_t> sizes,
+                  int64_t splits = 1) {
+  MatrixTile tile{};
+  tile.setSizes(sizes);
+  tile.splits = splits;
+  return withEstimate(shape, tile, device());
+}
+
+TEST(MatrixTile, SaysWhatDoesNotFit) {
+  LinearShape wanted = shape(512, 4096, 1024);
+  auto check = [&](llvm::ArrayRef<int64_t> sizes, int64_t splits = 1) {
+    return checkMatrixTile(wanted, tileOf(wanted, sizes, splits), device());
+  };
+  EXPECT_EQ(check({128, 128, 64, 64, 32, 1}), "");
+  EXPECT_EQ(check({128, 128, 64, 64, 32, 1}, 16), "");
+  EXPECT_EQ(check({128, 128, 64, 48, 32, 1}),
+            "tile's rows is 128, allowed are multiples of 48");
+  EXPECT_EQ(check({128, 128, 64, 64, 24, 1}),
+            "tile's columns is 128, allowed are multiples of 24");
+  EXPECT_EQ(check({128, 128, 64, 64, 0, 1}),
+            "tile's columns is 128, allowed are multiples of 0");
+  EXPECT_EQ(check({128, 64, 64, 32, 32, 1}),
+            "tile's vectors of weights is 128, allowed are multiples of the "
+            "workgroup's 256 invocations");
+  EXPECT_EQ(check({128, 128, 64, 64, 32, 3}),
+            "tile's buffers is 3, allowed are 1 and 2");
+  EXPECT_EQ(check({128, 128, 64, 64, 32, 1}, 15),
+            "splits is 15, allowed are those that share 16 steps with none "
+            "empty");
+  EXPECT_EQ(check({128, 128, 64, 64, 64, 1}),
+            "estimate of registers is 280, allowed are 255");
+  EXPECT_EQ(check({128, 128, 64, 64, 32, 2}),
+            "workgroup memory is 74272, allowed are 49152 bytes");
+}
+
 TEST(MatrixTile, NothingForOtherLinears) {
   EXPECT_TRUE(selectMatrixTile(shape(512, 4096, 96), device()));
   EXPECT_FALSE(selectMatrixTile(shape(512, 4096, 80), device()));

@@ -51,6 +51,22 @@ TEST(Tuning, AttributesHoldTheEntriesOfTheirTarget) {
   EXPECT_TRUE(toTuningAttr(*tuning, "desktop", &context).empty());
 }
 
+TEST(Tuning, MatrixUnitsHaveSplits) {
+  std::string text =
+      with("kind: \"gemv\" workgroup: [32, 1, 1] tile: [1, 4, 16]",
+           "kind: \"gemm_matrix\" workgroup: [128, 1, 1] "
+           "tile: [32, 64, 64, 16, 32, 1] splits: 4");
+  auto tuning = parseTuning(text, "t.textproto");
+  ASSERT_TRUE(static_cast<bool>(tuning)) << errorOf(text);
+  mlir::MLIRContext context;
+  auto config = toTuningAttr(*tuning, "phone", &context)
+                    .getAs<graph::LoweringConfigAttr>(
+                        "q4_0 2048x1024 x2 norm rows 1 f32");
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config.getTile(), llvm::ArrayRef<int64_t>({32, 64, 64, 16, 32, 1}));
+  EXPECT_EQ(config.getSplits(), 4);
+}
+
 TEST(Tuning, RefusesByName) {
   EXPECT_EQ(errorOf("entries {\n  shape: 1\n}"),
             "t.textproto:2:8: error: Message type \"llmc.tuning.Entry\" has no "
@@ -65,8 +81,11 @@ TEST(Tuning, RefusesByName) {
             "t.textproto: entry 1: activations is 'f64', allowed are f32 and "
             "i8");
   EXPECT_EQ(errorOf(with("\"gemv\"", "\"sdpa\"")),
-            "t.textproto: entry 1: config.kind is 'sdpa', allowed are gemv and "
-            "gemm");
+            "t.textproto: entry 1: config.kind is 'sdpa', allowed are gemv, "
+            "gemm and gemm_matrix");
+  EXPECT_EQ(errorOf(with("\"gemv\"", "\"gemm_matrix\"")),
+            "t.textproto: entry 1: config.tile must be rows, columns, k per "
+            "step, rows and columns of a subgroup and buffers, of at least 1");
   EXPECT_EQ(errorOf(with("[32, 1, 1]", "[32, 0, 1]")),
             "t.textproto: entry 1: config.workgroup must be three sizes of at "
             "least 1");
