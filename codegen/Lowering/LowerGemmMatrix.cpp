@@ -272,7 +272,7 @@ SmallVector<Value> GemmMatrixKernel::scaleRows() {
 
 SmallVector<Value> GemmMatrixKernel::addInRange() {
   Products products = addAll({});
-  if (parts.input.isHalf)
+  if (stage.hasHalves())
     return products.sums;
   return b.ifElse(
       ValueRange(products.sums).getTypes(), isBeyond(products.largest),

@@ -7,16 +7,17 @@
 
 #include "codegen/Lowering/MatrixStage.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
-
 #include <algorithm>
 
 namespace llmc::codegen {
 
 int64_t MatrixShape::chunksPerRun() const {
-  int64_t group = scaleGroupColumns(format);
-  return std::min({group == 0 ? 1 : group / kChunkColumns, chunksPerStep(),
-                   chunksPerLine()});
+  int64_t group = scaleGroupColumns(format), each = chunksPerStep();
+  // Rather some of each linear than many of one: then none is chosen.
+  if (each % linears == 0)
+    each /= linears;
+  return std::min(
+      {group == 0 ? 1 : group / kChunkColumns, each, chunksPerLine()});
 }
 
 FailureOr<MatrixShape> matrixShape(RegionContext &context,
@@ -93,14 +94,19 @@ LogicalResult MatrixStage::placeInputs(Value firstRow) {
   if (failed(linearInput))
     return failure();
   source = linearInput->buffer();
+  const View &view = parts.input;
+  if (view.isHalf && view.rowStride % kChunkColumns == 0 &&
+      view.offset % kChunkColumns == 0)
+    halves = unit.bind(view.slice, b.i32x4(), program::Access::Read);
   Value vector = b.rem(local, shape.chunksPerLine());
   int64_t numRows = unit.getContext().rowsOf(parts.resultType());
   for (int64_t i = 0; i < shape.inputsPerStep(); ++i) {
     Value row = b.add(b.div(local, shape.chunksPerLine()),
                       i * shape.invocations / shape.chunksPerLine());
-    inputStarts.push_back(
-        b.add(linearInput->rowBase(b.add(firstRow, row), numRows),
-              b.mul(vector, kChunkColumns / 4)));
+    Value base = linearInput->rowBase(b.add(firstRow, row), numRows);
+    inputStarts.push_back(halves
+                              ? b.add(b.div(base, kChunkColumns / 4), vector)
+                              : b.add(base, b.mul(vector, kChunkColumns / 4)));
     inputPlaces.push_back(b.add(b.mul(row, shape.lineVectors()), vector));
     inputRows.push_back(row);
   }
@@ -115,61 +121,70 @@ void MatrixStage::placeRuns(Value firstTile) {
           perBlock = kQuadsPerTile * perQuad, tiles = shape.columns / kTileRows,
           perLinear = tiles * perBlock;
   Value lastTile = b.index(parts.layout().numQuads() / kQuadsPerTile - 1);
+  int64_t runs = shape.linears * perLinear;
   for (int64_t i = 0; i < shape.chunksPerStep() / perRun; ++i) {
     RunPlace &at = runPlaces.emplace_back();
-    Value number = b.add(local, i * shape.invocations),
-          block = b.div(number, perBlock), tile = b.rem(block, tiles),
+    Value number = b.add(local, i * shape.invocations);
+    if (runs < shape.invocations) {
+      at.isPresent = b.less(local, b.index(runs));
+      number = b.rem(local, runs);
+    }
+    Value block = b.div(number, perBlock), tile = b.rem(block, tiles),
           quad = b.rem(b.div(number, perQuad), kQuadsPerTile),
-          chunk = b.mul(b.rem(number, perQuad), perRun);
+          chunk = b.mul(b.rem(number, perQuad), perRun),
+          linear = b.div(block, tiles);
     at.linear = i * shape.invocations / perLinear;
     if (shape.linears > 1 && perLinear % shape.invocations != 0)
-      at.number = b.div(block, tiles);
+      at.isFirst = b.equal(linear, b.index(0));
+    else
+      linear = b.index(at.linear);
     Value firstQuad = b.add(
         b.mul(b.min(b.add(firstTile, tile), lastTile), kQuadsPerTile), quad);
-    for (const WeightView &weight : parts.weights)
-      at.weights.emplace_back(unit, weight, firstQuad);
+    for (auto [other, weight] : llvm::enumerate(parts.weights))
+      at.weights.emplace_back(
+          unit, weight, ofLinear(at, static_cast<int64_t>(other), firstQuad));
     at.column = b.mul(chunk, kChunkColumns);
-    Value linear = at.number ? at.number : b.index(at.linear),
-          line =
-              b.add(b.mul(b.add(b.mul(tile, shape.linears), linear), kTileRows),
-                    b.mul(quad, 4));
+    Value line =
+        b.add(b.mul(b.add(b.mul(tile, shape.linears), linear), kTileRows),
+              b.mul(quad, 4));
     at.vector = b.add(b.mul(line, shape.lineVectors()), chunk);
   }
 }
 
-/// Only invocations know which linear they have, all of a subgroup the same.
+/// An index into a linear's planes; 0 for invocations that have the other one,
+/// so that they all read the same.
+Value MatrixStage::ofLinear(const RunPlace &at, int64_t linear, Value index) {
+  if (!at.isFirst)
+    return index;
+  return linear == 0 ? b.select(at.isFirst, index, b.index(0))
+                     : b.select(at.isFirst, b.index(0), index);
+}
+
 SmallVector<Value> MatrixStage::loadRun(const RunPlace &at, Value step) {
   Value column = b.add(b.mul(step, shape.kStep), at.column);
   auto loadOf = [&](int64_t linear) {
-    MatrixWeights ofLinear = at.weights[linear];
-    return ofLinear.load(column, shape.chunksPerRun());
+    MatrixWeights weights = at.weights[linear];
+    return weights.load(ofLinear(at, linear, column), shape.chunksPerRun());
   };
-  if (!at.number)
+  if (!at.isFirst)
     return loadOf(at.linear);
-  // Built without results first: the types follow from what is loaded.
-  auto branch = mlir::scf::IfOp::create(b, b.equal(at.number, b.index(0)),
-                                        /*withElseRegion=*/true);
-  mlir::TypeRange types;
-  for (int64_t linear : {0, 1}) {
-    OpBuilder::InsertionGuard guard(b);
-    Block &block = branch->getRegion(linear).front();
-    b.setInsertionPoint(block.getTerminator());
-    block.getTerminator()->setOperands(loadOf(linear));
-    types = block.getTerminator()->getOperandTypes();
-  }
-  auto whole = mlir::scf::IfOp::create(b, types, branch.getCondition());
-  for (int64_t linear : {0, 1})
-    whole->getRegion(linear).takeBody(branch->getRegion(linear));
-  branch.erase();
-  return SmallVector<Value>(whole.getResults());
+  SmallVector<Value> loaded = loadOf(0);
+  loaded.append(loadOf(1));
+  return loaded;
 }
 
 SmallVector<Value> MatrixStage::loadInputs(Value step) {
   SmallVector<Value> loaded;
-  for (Value start : inputStarts)
+  for (Value start : inputStarts) {
+    if (halves) {
+      loaded.push_back(
+          b.load(halves, b.add(start, b.mul(step, shape.chunksPerLine()))));
+      continue;
+    }
     for (int64_t i = 0; i < kChunkColumns / 4; ++i)
       loaded.push_back(
           source->load(b.add(b.add(start, b.mul(step, shape.kStep / 4)), i)));
+  }
   return loaded;
 }
 
@@ -189,35 +204,57 @@ Value inBuffer(KernelBuilder &b, Value vector, Value buffer, int64_t vectors) {
   return buffer ? b.add(vector, b.mul(buffer, vectors)) : vector;
 }
 
+/// The invocation's vector `number` of activations, as it is stored.
+Value MatrixStage::packed(ArrayRef<Value> loaded, size_t number,
+                          ArrayRef<Value> scales) {
+  bool takesPairs = MatrixWeights::takesPairs(shape.format);
+  if (halves)
+    return takesPairs ? pairColumns(b, loaded[number]) : loaded[number];
+  SmallVector<Value> fours(loaded.slice(2 * number, 2));
+  for (Value &four : fours)
+    four = scales.empty() ? four : b.mul(four, b.splat(scales[number]));
+  return packColumns(b, fours, takesPairs);
+}
+
 Value MatrixStage::store(const Loaded &loaded, ArrayRef<Value> scales,
                          Value buffer, Value step, Value largest) {
   for (auto [i, place] : llvm::enumerate(inputPlaces)) {
-    SmallVector<Value> numbers(ArrayRef(loaded.inputs).slice(2 * i, 2));
-    for (Value &four : numbers)
-      four = scales.empty() ? four : b.mul(four, b.splat(scales[i]));
-    Value packed =
-        packColumns(b, numbers, MatrixWeights::takesPairs(shape.format));
-    for (int64_t word = 0; word < 4; ++word)
+    Value vector = packed(loaded.inputs, i, scales);
+    for (int64_t word = 0; word < 4 && !hasHalves(); ++word)
       largest =
-          b.max(largest, b.abs(b.bitcastToHalf2(b.extract(packed, word))));
-    b.store(packed, inputs, inBuffer(b, place, buffer, shape.inputVectors()));
+          b.max(largest, b.abs(b.bitcastToHalf2(b.extract(vector, word))));
+    b.store(vector, inputs, inBuffer(b, place, buffer, shape.inputVectors()));
   }
-  for (auto [run, at] : llvm::zip_equal(loaded.runs, runPlaces))
-    storeRun(at, run, step, buffer);
+  for (size_t i = 0; i < runPlaces.size(); ++i) {
+    auto storeThis = [&] {
+      storeRun(runPlaces[i], loaded.runs[i], step, buffer);
+    };
+    if (runPlaces[i].isPresent)
+      b.ifThen(runPlaces[i].isPresent, storeThis);
+    else
+      storeThis();
+  }
   return largest;
 }
 
 void MatrixStage::storeRun(const RunPlace &at, ArrayRef<Value> loaded,
                            Value step, Value buffer) {
+  SmallVector<Value> mine(loaded);
+  if (at.isFirst) {
+    size_t each = loaded.size() / 2;
+    mine.truncate(each);
+    for (size_t i = 0; i < each; ++i)
+      mine[i] = b.select(at.isFirst, loaded[i], loaded[each + i]);
+  }
   MatrixWeights decoder = at.weights.front(); // decodes as all of its format
   Value column = b.add(b.mul(step, shape.kStep), at.column);
   int64_t count = shape.chunksPerRun();
-  MatrixWeights::Scales scales = decoder.scalesOf(loaded, column, count);
+  MatrixWeights::Scales scales = decoder.scalesOf(mine, column, count);
   Value vector = inBuffer(b, at.vector, buffer, shape.weightVectors());
   for (int64_t chunk = 0; chunk < count; ++chunk)
     for (int64_t row = 0; row < 4; ++row)
-      b.store(decoder.decode(loaded, scales, column, count, chunk, row),
-              weights, b.add(vector, row * shape.lineVectors() + chunk));
+      b.store(decoder.decode(mine, scales, column, count, chunk, row), weights,
+              b.add(vector, row * shape.lineVectors() + chunk));
 }
 
 } // namespace llmc::codegen

@@ -42,8 +42,9 @@ struct MatrixShape {
   /// Of an invocation: vectors of activations and of weights in a step, and of
   /// the latter those with one scale.
   int64_t inputsPerStep() const { return rows * chunksPerLine() / invocations; }
+  int64_t chunks() const { return linears * columns / 4 * chunksPerLine(); }
   int64_t chunksPerStep() const {
-    return linears * columns / 4 * chunksPerLine() / invocations;
+    return (chunks() + invocations - 1) / invocations;
   }
   int64_t chunksPerRun() const;
 };
@@ -53,9 +54,9 @@ FailureOr<MatrixShape> matrixShape(RegionContext &context, LinearRegion &parts);
 
 class MatrixStage {
 public:
-  /// What an invocation loads for a step: two vectors of four f32 for each
-  /// vector of workgroup memory; and of each run of chunks what it has in
-  /// device memory.
+  /// What an invocation loads for a step: for each vector of workgroup memory
+  /// two of four f32, or eight f16 as four words; and of each run of chunks
+  /// what it has in device memory, of both linears where invocations differ.
   struct Loaded {
     SmallVector<Value> inputs;
     SmallVector<SmallVector<Value>> runs;
@@ -72,6 +73,8 @@ public:
   Loaded load(Value step);
   /// The activations alone.
   SmallVector<Value> loadInputs(Value step);
+  /// Whether activations lie in memory as f16, so that none is beyond it.
+  bool hasHalves() const { return parts.input.isHalf; }
   /// To buffer `buffer` (an index; null for the first). `scales`: of each of
   /// the invocation's vectors of activations; empty for 1. `largest`: of the
   /// magnitudes stored before, two f16; returned with those stored now.
@@ -89,12 +92,15 @@ public:
 private:
   /// Where an invocation's run of chunks is: neighbours with one scale.
   struct RunPlace {
-    /// Of each linear, at the run's quad.
+    /// Of each linear, at the run's quad; where invocations differ, at the
+    /// first one for those that have the other linear.
     std::vector<MatrixWeights> weights;
-    /// The number of the run's linear; null where all invocations have
-    /// `linear`.
-    Value number;
     int64_t linear;
+    /// Whether the run is of the first linear; null where all invocations have
+    /// `linear`.
+    Value isFirst;
+    /// Whether the invocation has a run at all; null where all have.
+    Value isPresent;
     /// Its first column in a step; the vector in workgroup memory of its first
     /// row and chunk.
     Value column, vector;
@@ -102,7 +108,9 @@ private:
 
   LogicalResult placeInputs(Value firstRow);
   void placeRuns(Value firstTile);
+  Value ofLinear(const RunPlace &at, int64_t linear, Value index);
   SmallVector<Value> loadRun(const RunPlace &at, Value step);
+  Value packed(ArrayRef<Value> loaded, size_t number, ArrayRef<Value> scales);
   void storeRun(const RunPlace &at, ArrayRef<Value> loaded, Value step,
                 Value buffer);
 
@@ -113,6 +121,8 @@ private:
   /// The invocation's number in its workgroup.
   Value local;
   std::optional<ActivationRows> source;
+  /// Eight f16 of a row at once; null where rows are not so aligned.
+  Value halves;
   SmallVector<Value> inputStarts, inputPlaces, inputRows;
   std::vector<RunPlace> runPlaces;
 };

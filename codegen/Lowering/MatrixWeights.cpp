@@ -62,6 +62,16 @@ Value packColumns(KernelBuilder &b, ArrayRef<Value> f32x4s, bool takesPairs) {
   return b.vector(words);
 }
 
+Value pairColumns(KernelBuilder &b, Value words) {
+  SmallVector<Value> pairs;
+  for (int64_t first : {0, 2}) {
+    Value low = b.extract(words, first), high = b.extract(words, first + 1);
+    pairs.push_back(b.bitOr(b.bitAnd(low, 0xffff), b.shiftLeft(high, 16)));
+    pairs.push_back(b.bitOr(b.shiftRight(low, 16), b.bitAnd(high, 0xffff0000)));
+  }
+  return b.vector(pairs);
+}
+
 //===----------------------------------------------------------------------===//
 // Planes
 //===----------------------------------------------------------------------===//

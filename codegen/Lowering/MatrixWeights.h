@@ -24,6 +24,10 @@ Value wordOfHalves(KernelBuilder &b, Value f16x2);
 /// meet.
 Value packColumns(KernelBuilder &b, ArrayRef<Value> f32x4s, bool takesPairs);
 
+/// Likewise of eight f16 in four words, in order, for weights that are in
+/// pairs.
+Value pairColumns(KernelBuilder &b, Value words);
+
 class MatrixWeights {
 public:
   /// `firstQuad`: an index; the quad whose four rows are read.

@@ -19,46 +19,46 @@ namespace {
 struct Shape {
   /// Of a workgroup, columns of all linears; of a subgroup.
   int64_t rows, columns, kStep, subgroupRows, subgroupColumns, buffers;
-  /// What a workgroup takes for a column of k, in relative units: measured on
-  /// an H200 with `llmc bench --profile`, results of 256 to 11008 columns.
-  double cost;
-  /// Whether a compute unit runs several at once, which wait in turns. A unit
-  /// then takes at least as long as `kFewest` of them.
-  bool isShared;
-  /// Whether it is for pairs of linears, too.
-  bool isForPairs;
+  /// Workgroups that a compute unit runs at once, and what they take together
+  /// in microseconds on an H200: a step, and the rest.
+  int64_t perUnit;
+  double step, rest;
 };
 
-constexpr double kFewest = 1.5;
+// Fitted to what `llmc bench --profile` measured for results of 256 to 22016
+// columns, 2048 and 11008 columns of k, and 1 to 16 splits.
 constexpr Shape kShapes[] = {
-    {128, 128, 64, 64, 32, 1, 3.5, false, true},
-    {128, 128, 32, 64, 64, 2, 3.6, false, true}, // where 64 does not divide k
-    {128, 64, 64, 32, 32, 1, 2.1, false, false},
-    {64, 64, 64, 32, 32, 1, 1.4, true, true},
-    {32, 64, 64, 16, 32, 1, 1.0, true, true},
+    {128, 128, 64, 64, 32, 1, 1, 1.42, 5.0},
+    {128, 128, 32, 64, 64, 1, 2, 1.38, 9.0},
+    {64, 128, 64, 32, 32, 1, 1, 1.0, 1.8},
+    {32, 128, 64, 32, 32, 1, 1, 0.58, 0.9},
+    {64, 64, 32, 32, 32, 1, 1, 0.5, 1.5}, // where 128 columns are too many
 };
-/// Sums of splits are written and read again.
 constexpr int64_t kMaxSplits = 16;
-constexpr int64_t kFewestStepsOfSplit = 4;
+/// The kernel that adds up sums of splits, and what it reads in a microsecond.
+constexpr double kSecondKernel = 4, kPartialBytes = 5e6;
 
-/// Relative time of the whole result.
-double timeOf(const LinearShape &shape, const Shape &tile,
+/// Of the whole result.
+double timeOf(const LinearShape &shape, const Shape &choice, int64_t splits,
               const DeviceLimits &device) {
-  int64_t groups = ceilDiv(shape.rows, tile.rows) *
-                   ceilDiv(shape.N * shape.numLinears, tile.columns);
-  double ofUnit =
-      tile.isShared
-          ? std::max(kFewest, static_cast<double>(groups) /
-                                  static_cast<double>(device.computeUnits))
-          : static_cast<double>(ceilDiv(groups, device.computeUnits));
-  return ofUnit * tile.cost;
+  int64_t columns = shape.N * shape.numLinears,
+          groups = ceilDiv(shape.rows, choice.rows) *
+                   ceilDiv(columns, choice.columns) * splits,
+          steps = ceilDiv(ceilDiv(shape.K, choice.kStep), splits);
+  double time = static_cast<double>(
+                    ceilDiv(groups, choice.perUnit * device.computeUnits)) *
+                (static_cast<double>(steps) * choice.step + choice.rest);
+  if (splits == 1)
+    return time;
+  return time + kSecondKernel +
+         static_cast<double>(4 * splits * shape.rows * columns) / kPartialBytes;
 }
 
 int64_t subgroupsOf(const MatrixTile &tile) {
   return tile.rows / tile.subgroupRows * (tile.columns / tile.subgroupColumns);
 }
 
-MatrixTile tileOf(const LinearShape &shape, const Shape &choice,
+MatrixTile tileOf(const LinearShape &shape, const Shape &choice, int64_t splits,
                   const DeviceLimits &device) {
   MatrixTile tile{};
   tile.rows = choice.rows;
@@ -67,7 +67,7 @@ MatrixTile tileOf(const LinearShape &shape, const Shape &choice,
   tile.subgroupRows = choice.subgroupRows;
   tile.subgroupColumns = choice.subgroupColumns / shape.numLinears;
   tile.buffers = choice.buffers;
-  tile.splits = 1;
+  tile.splits = splits;
   return withEstimate(shape, tile, device);
 }
 
@@ -77,7 +77,8 @@ std::string say(const std::string &field, int64_t value,
 }
 
 /// Of sizes that the kernel shares out.
-std::string checkShares(const LinearShape &shape, const MatrixTile &tile) {
+std::string checkShares(const LinearShape &shape, const MatrixTile &tile,
+                        const DeviceLimits &device) {
   for (auto [field, value, step] :
        {std::tuple("tile's rows", tile.rows, tile.subgroupRows),
         std::tuple("tile's columns", tile.columns, tile.subgroupColumns),
@@ -88,9 +89,13 @@ std::string checkShares(const LinearShape &shape, const MatrixTile &tile) {
       return say(field, value, "are multiples of " + std::to_string(step));
   int64_t vectors = tile.kStep / kChunkColumns, inputs = tile.rows * vectors,
           weights = tile.columns * shape.numLinears / 4 * vectors;
-  for (auto [field, value] : {std::pair("vectors of activations", inputs),
-                              std::pair("vectors of weights", weights)})
-    if (value % tile.invocations != 0)
+  // Some invocations may have no weights, as many as whole subgroups.
+  bool isPartial =
+      weights % device.subgroupSize == 0 && tile.invocations % weights == 0;
+  for (auto [field, value, fits] :
+       {std::tuple("vectors of activations", inputs, false),
+        std::tuple("vectors of weights", weights, isPartial)})
+    if (value % tile.invocations != 0 && !fits)
       return say(std::string("tile's ") + field, value,
                  "are multiples of the workgroup's " +
                      std::to_string(tile.invocations) + " invocations");
@@ -151,7 +156,7 @@ bool isSameTile(const MatrixTile &a, const MatrixTile &b) {
 
 std::string checkMatrixTile(const LinearShape &shape, const MatrixTile &tile,
                             const DeviceLimits &device) {
-  if (std::string wrong = checkShares(shape, tile); !wrong.empty())
+  if (std::string wrong = checkShares(shape, tile, device); !wrong.empty())
     return wrong;
   if (shape.K % tile.kStep != 0)
     return say("tile's k", tile.kStep,
@@ -183,16 +188,16 @@ std::optional<MatrixTile> selectMatrixTile(const LinearShape &shape,
     return std::nullopt;
   std::optional<MatrixTile> best;
   double bestTime = 0;
-  for (const Shape &choice : kShapes) {
-    MatrixTile tile = tileOf(shape, choice, device);
-    double time = timeOf(shape, choice, device);
-    if ((shape.numLinears > 1 && !choice.isForPairs) ||
-        !checkMatrixTile(shape, tile, device).empty() ||
-        (best && time >= bestTime))
-      continue;
-    best = tile;
-    bestTime = time;
-  }
+  for (const Shape &choice : kShapes)
+    for (int64_t splits = 1; splits <= kMaxSplits; ++splits) {
+      MatrixTile tile = tileOf(shape, choice, splits, device);
+      double time = timeOf(shape, choice, splits, device);
+      if ((best && time >= bestTime) ||
+          !checkMatrixTile(shape, tile, device).empty())
+        continue;
+      best = tile;
+      bestTime = time;
+    }
   return best;
 }
 

@@ -25,12 +25,35 @@ TEST(MatrixTile, LargeResultsTakeLargeTiles) {
   EXPECT_EQ(tile->accumulators, 64);
 }
 
+/// Workgroups of a linear.
+int64_t groupsOf(const LinearShape &shape, const MatrixTile &tile) {
+  return ceilDiv(shape.rows, tile.rows) * ceilDiv(shape.N, tile.columns) *
+         tile.splits;
+}
+
 TEST(MatrixTile, SmallResultsFillTheDevice) {
-  LinearShape small = shape(512, 1024, 2048);
-  auto tile = selectMatrixTile(small, device());
-  ASSERT_TRUE(tile);
-  EXPECT_GE(ceilDiv(small.rows, tile->rows) * ceilDiv(small.N, tile->columns),
-            device().computeUnits);
+  for (int64_t rows : {16, 64, 128, 512})
+    for (int64_t N : {1024, 2048, 2560, 22016})
+      for (int64_t K : {2048, 11008}) {
+        LinearShape wanted = shape(rows, N, K);
+        auto tile = selectMatrixTile(wanted, device());
+        ASSERT_TRUE(tile);
+        EXPECT_GE(groupsOf(wanted, *tile), device().computeUnits * 3 / 4)
+            << rows << " rows, " << N << "x" << K;
+      }
+}
+
+TEST(MatrixTile, FewRowsTakeLowTilesAndShareK) {
+  for (int64_t rows : {16, 32, 64}) {
+    auto tile = selectMatrixTile(shape(rows, 2048, 11008), device());
+    ASSERT_TRUE(tile);
+    EXPECT_LE(tile->rows, std::max<int64_t>(rows, 32));
+    EXPECT_GT(tile->splits, 1);
+  }
+  // Nothing to share where the result alone fills the device.
+  auto wide = selectMatrixTile(shape(512, 151936, 2048), device());
+  ASSERT_TRUE(wide);
+  EXPECT_EQ(wide->splits, 1);
 }
 
 TEST(MatrixTile, APairSharesTheColumns) {
@@ -80,8 +103,9 @@ TEST(MatrixTile, SaysWhatDoesNotFit) {
             "tile's columns is 128, allowed are multiples of 24");
   EXPECT_EQ(check({128, 128, 64, 64, 0, 1}),
             "tile's columns is 128, allowed are multiples of 0");
-  EXPECT_EQ(check({128, 64, 64, 32, 32, 1}),
-            "tile's vectors of weights is 128, allowed are multiples of the "
+  EXPECT_EQ(check({128, 64, 64, 32, 32, 1}), ""); // half of them have weights
+  EXPECT_EQ(check({128, 16, 32, 16, 16, 1}),
+            "tile's vectors of weights is 16, allowed are multiples of the "
             "workgroup's 256 invocations");
   EXPECT_EQ(check({128, 128, 64, 64, 32, 3}),
             "tile's buffers is 3, allowed are 1 and 2");
