@@ -27,9 +27,9 @@ module attributes {target.device = #device, target.tuning = {
   // KERNEL: gpu.subgroup_mma_compute
   // KERNEL: } else {
   // SELECT-LABEL: @many_rows
-  // SELECT: lowering_config = #graph.lowering_config<"gemm_matrix", workgroup = [256, 1, 1], tile = [64, 128, 64, 32, 32, 1], {{.*}}arithmetic = f16
+  // SELECT: lowering_config = #graph.lowering_config<"gemm_matrix", workgroup = [128, 1, 1], tile = [128, 128, 32, 64, 64, 1], {{.*}}arithmetic = f16
   // CHECK-LABEL: program.entry @many_rows
-  // CHECK: program.dispatch @gemm_q4_0_256x128_rows_256_matrix groups [2, 4, 1]
+  // CHECK: program.dispatch @gemm_q4_0_256x128_rows_256_matrix groups [2, 2, 1]
   // Magic number, version 1.6; the capability CooperativeMatrixKHR (6022), the memory model Vulkan (3).
   // SPIRV: program.kernel @gemm_q4_0_256x128_rows_256_matrix
   // SPIRV-SAME: spirv [119734787, 67072,
@@ -47,9 +47,9 @@ module attributes {target.device = #device, target.tuning = {
 
   // A pair's columns are half of each linear's.
   // SELECT-LABEL: @pair
-  // SELECT: lowering_config = #graph.lowering_config<"gemm_matrix", workgroup = [256, 1, 1], tile = [64, 64, 64, 32, 16, 1],
+  // SELECT: lowering_config = #graph.lowering_config<"gemm_matrix", workgroup = [128, 1, 1], tile = [128, 64, 32, 64, 32, 1],
   // CHECK-LABEL: program.entry @pair
-  // CHECK: program.dispatch @gemm_q4_0_256x128_rows_256_x2_matrix groups [4, 4, 1]
+  // CHECK: program.dispatch @gemm_q4_0_256x128_rows_256_x2_matrix groups [4, 2, 1]
   func.func @pair(%x: tensor<?x128xf32> {graph.name = "x"}) -> (tensor<?x256xf32> {graph.name = "y"})
       attributes {graph.rows = 256 : i64} {
     %w = graph.load_weight @w : tensor<256x128x!graph.encoded<q4_0>>
