@@ -39,22 +39,16 @@ public:
   LogicalResult emit(Value partials);
 
 private:
-  /// Sums over all steps, and the largest magnitudes of the activations that
-  /// the invocation rounded, as two f16.
-  struct Products {
-    SmallVector<Value> sums;
-    Value largest;
-  };
-
   void findPlace();
   SmallVector<Value> multiply(ValueRange carried, Value buffer);
-  /// `scales`: of the rows of the invocation's vectors; empty for 1.
-  Products addAll(ArrayRef<Value> scales);
-  Products addInTurn(ArrayRef<Value> scales);
-  Products addOverlapped(ArrayRef<Value> scales);
-  Value isBeyond(Value largest);
+  /// The sums over all steps. `scales`: of the rows of the invocation's
+  /// vectors; empty for 1.
+  SmallVector<Value> addAll(ArrayRef<Value> scales);
+  SmallVector<Value> addInTurn(ArrayRef<Value> scales);
+  SmallVector<Value> addOverlapped(ArrayRef<Value> scales);
+  Value areBeyond(ArrayRef<Value> sums);
   SmallVector<Value> scaleRows();
-  SmallVector<Value> addInRange();
+  LogicalResult compute(Value partials);
   LogicalResult storeResults(ArrayRef<Value> sums, Value partials);
   LogicalResult storeQuads(int64_t rowBlock, int64_t columnBlock,
                            Value partials);
@@ -143,93 +137,91 @@ SmallVector<Value> GemmMatrixKernel::multiply(ValueRange carried,
   return sums;
 }
 
-GemmMatrixKernel::Products GemmMatrixKernel::addAll(ArrayRef<Value> scales) {
+SmallVector<Value> GemmMatrixKernel::addAll(ArrayRef<Value> scales) {
   return shape.buffers == 2 ? addOverlapped(scales) : addInTurn(scales);
 }
 
-/// Sums of zeros, and magnitudes before any.
-static SmallVector<Value> nothingYet(KernelBuilder &b, int64_t numSums) {
-  SmallVector<Value> initial = {b.constant(b.f16x2(), 0.0)};
-  initial.append(numSums, zeroMatrix(b));
-  return initial;
-}
-
-GemmMatrixKernel::Products GemmMatrixKernel::addInTurn(ArrayRef<Value> scales) {
+SmallVector<Value> GemmMatrixKernel::addInTurn(ArrayRef<Value> scales) {
   MatrixStage::Loaded form = stage.load(firstStep);
   SmallVector<Value> initial = form.values();
   size_t numLoaded = initial.size();
-  initial.append(nothingYet(b, shape.rowBlocks() * shape.columnBlocks()));
+  initial.append(shape.rowBlocks() * shape.columnBlocks(), zeroMatrix(b));
   SmallVector<Value> done = b.forLoop(
       b.index(0), stepCount, b.index(1), initial,
       [&](Value number, ValueRange carried) {
         Value step = b.add(firstStep, number);
         MatrixStage::Loaded loaded = form;
         loaded.fill(carried.take_front(numLoaded));
-        Value largest = stage.store(loaded, scales, /*buffer=*/Value(), step,
-                                    carried[numLoaded]);
+        stage.store(loaded, scales, /*buffer=*/Value(), step);
         b.barrier();
         // The last step loads itself once more.
         Value next = b.min(b.add(step, 1), b.index(shape.numSteps - 1));
         SmallVector<Value> values = stage.load(next).values();
-        values.push_back(largest);
-        values.append(multiply(carried.drop_front(numLoaded + 1),
-                               /*buffer=*/Value()));
+        values.append(
+            multiply(carried.drop_front(numLoaded), /*buffer=*/Value()));
         b.barrier();
         return values;
       });
-  ArrayRef<Value> results(done);
-  return {SmallVector<Value>(results.drop_front(numLoaded + 1)),
-          results[numLoaded]};
+  return SmallVector<Value>(ArrayRef(done).drop_front(numLoaded));
 }
 
-GemmMatrixKernel::Products
-GemmMatrixKernel::addOverlapped(ArrayRef<Value> scales) {
+SmallVector<Value> GemmMatrixKernel::addOverlapped(ArrayRef<Value> scales) {
   // The last steps load and store the last one once more, where nothing reads.
   auto stepAt = [&](Value number) {
     return b.min(b.add(firstStep, number), b.index(shape.numSteps - 1));
   };
-  SmallVector<Value> initial =
-      nothingYet(b, shape.rowBlocks() * shape.columnBlocks());
-  initial[0] = stage.store(stage.load(firstStep), scales, /*buffer=*/Value(),
-                           firstStep, initial[0]);
+  stage.store(stage.load(firstStep), scales, /*buffer=*/Value(), firstStep);
   MatrixStage::Loaded form = stage.load(stepAt(b.index(1)));
-  SmallVector<Value> first = form.values();
-  size_t numLoaded = first.size();
-  initial.insert(initial.begin(), first.begin(), first.end());
+  SmallVector<Value> initial = form.values();
+  size_t numLoaded = initial.size();
+  initial.append(shape.rowBlocks() * shape.columnBlocks(), zeroMatrix(b));
   b.barrier();
-  SmallVector<Value> done = b.forLoop(
-      b.index(0), stepCount, b.index(1), initial,
-      [&](Value number, ValueRange carried) {
-        MatrixStage::Loaded loaded = form;
-        loaded.fill(carried.take_front(numLoaded));
-        SmallVector<Value> sums = multiply(carried.drop_front(numLoaded + 1),
-                                           b.rem(number, shape.buffers));
-        Value following = b.add(number, 1);
-        Value largest =
-            stage.store(loaded, scales, b.rem(following, shape.buffers),
-                        stepAt(following), carried[numLoaded]);
-        SmallVector<Value> values =
-            stage.load(stepAt(b.add(number, 2))).values();
-        values.push_back(largest);
-        values.append(sums);
-        b.barrier();
-        return values;
-      });
-  ArrayRef<Value> results(done);
-  return {SmallVector<Value>(results.drop_front(numLoaded + 1)),
-          results[numLoaded]};
+  SmallVector<Value> done =
+      b.forLoop(b.index(0), stepCount, b.index(1), initial,
+                [&](Value number, ValueRange carried) {
+                  MatrixStage::Loaded loaded = form;
+                  loaded.fill(carried.take_front(numLoaded));
+                  SmallVector<Value> sums =
+                      multiply(carried.drop_front(numLoaded),
+                               b.rem(number, shape.buffers));
+                  Value following = b.add(number, 1);
+                  stage.store(loaded, scales, b.rem(following, shape.buffers),
+                              stepAt(following));
+                  SmallVector<Value> values =
+                      stage.load(stepAt(b.add(number, 2))).values();
+                  values.append(sums);
+                  b.barrier();
+                  return values;
+                });
+  return SmallVector<Value>(ArrayRef(done).drop_front(numLoaded));
 }
 
 //===----------------------------------------------------------------------===//
 // Rows beyond f16
 //===----------------------------------------------------------------------===//
 
-/// Whether any invocation of the workgroup rounded a number to infinity.
-Value GemmMatrixKernel::isBeyond(Value largest) {
-  Value both =
-      b.max(b.widen(b.extract(largest, 0)), b.widen(b.extract(largest, 1)));
+/// Whether any sum of the workgroup is no finite number: an activation that was
+/// rounded to infinity makes each of its row infinite or NaN, and so their
+/// sums.
+Value GemmMatrixKernel::areBeyond(ArrayRef<Value> sums) {
+  constexpr int64_t kExponent = 0x7f800000;
+  Value all = sums.front();
+  for (Value sum : sums.drop_front())
+    all = addElements(b, all, sum);
+  storeMatrix(b, all, stage.inputs, subgroupSums, kSumStride);
+  subgroupBarrier(b);
   int64_t lanes = context.getDevice().getSubgroupSize();
-  Value flag = b.select(exceedsHalf(b, both), b.i32(1), b.i32(0));
+  Value lane = laneNumber(b), flag = b.i32(0);
+  for (int64_t first = 0; first < kMatrixSize * kQuadsPerTile; first += lanes) {
+    Value item = b.add(lane, first),
+          place = b.add(b.mul(b.div(item, kQuadsPerTile), kSumStride),
+                        b.rem(item, kQuadsPerTile));
+    Value bits = b.load(stage.inputs, b.add(subgroupSums, place));
+    for (int64_t i = 0; i < 4; ++i)
+      flag = b.select(
+          b.equal(b.bitAnd(b.extract(bits, i), kExponent), b.i32(kExponent)),
+          b.i32(1), flag);
+  }
   b.store(overLanes(b, flag, lanes, lanes, largerOf), beyondFlags, subgroup);
   b.barrier();
   Value any = b.load(beyondFlags, b.index(0));
@@ -270,13 +262,24 @@ SmallVector<Value> GemmMatrixKernel::scaleRows() {
   return scales;
 }
 
-SmallVector<Value> GemmMatrixKernel::addInRange() {
-  Products products = addAll({});
+/// Both ways have results of their own: sums that wait for a choice would cost
+/// registers all along.
+LogicalResult GemmMatrixKernel::compute(Value partials) {
+  SmallVector<Value> sums = addAll({});
   if (stage.hasHalves())
-    return products.sums;
-  return b.ifElse(
-      ValueRange(products.sums).getTypes(), isBeyond(products.largest),
-      [&] { return addAll(scaleRows()).sums; }, [&] { return products.sums; });
+    return storeResults(sums, partials);
+  LogicalResult first = success(), second = success();
+  b.ifElse(
+      {}, areBeyond(sums),
+      [&]() -> SmallVector<Value> {
+        second = storeResults(addAll(scaleRows()), partials);
+        return {};
+      },
+      [&]() -> SmallVector<Value> {
+        first = storeResults(sums, partials);
+        return {};
+      });
+  return success(succeeded(first) && succeeded(second));
 }
 
 //===----------------------------------------------------------------------===//
@@ -358,7 +361,7 @@ LogicalResult GemmMatrixKernel::emit(Value partials) {
     return failure();
   for (Value row : stage.rows())
     b.store(b.f32(1.0), rowInverses, row);
-  if (failed(storeResults(addInRange(), partials)))
+  if (failed(compute(partials)))
     return failure();
   int64_t groupQuads = shape.columns / 4;
   unit.finish(parts.label("gemm", numRows) + " matrix",

@@ -216,15 +216,11 @@ Value MatrixStage::packed(ArrayRef<Value> loaded, size_t number,
   return packColumns(b, fours, takesPairs);
 }
 
-Value MatrixStage::store(const Loaded &loaded, ArrayRef<Value> scales,
-                         Value buffer, Value step, Value largest) {
-  for (auto [i, place] : llvm::enumerate(inputPlaces)) {
-    Value vector = packed(loaded.inputs, i, scales);
-    for (int64_t word = 0; word < 4 && !hasHalves(); ++word)
-      largest =
-          b.max(largest, b.abs(b.bitcastToHalf2(b.extract(vector, word))));
-    b.store(vector, inputs, inBuffer(b, place, buffer, shape.inputVectors()));
-  }
+void MatrixStage::store(const Loaded &loaded, ArrayRef<Value> scales,
+                        Value buffer, Value step) {
+  for (auto [i, place] : llvm::enumerate(inputPlaces))
+    b.store(packed(loaded.inputs, i, scales), inputs,
+            inBuffer(b, place, buffer, shape.inputVectors()));
   for (size_t i = 0; i < runPlaces.size(); ++i) {
     auto storeThis = [&] {
       storeRun(runPlaces[i], loaded.runs[i], step, buffer);
@@ -234,7 +230,6 @@ Value MatrixStage::store(const Loaded &loaded, ArrayRef<Value> scales,
     else
       storeThis();
   }
-  return largest;
 }
 
 void MatrixStage::storeRun(const RunPlace &at, ArrayRef<Value> loaded,

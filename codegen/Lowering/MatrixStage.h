@@ -76,10 +76,9 @@ public:
   /// Whether activations lie in memory as f16, so that none is beyond it.
   bool hasHalves() const { return parts.input.isHalf; }
   /// To buffer `buffer` (an index; null for the first). `scales`: of each of
-  /// the invocation's vectors of activations; empty for 1. `largest`: of the
-  /// magnitudes stored before, two f16; returned with those stored now.
-  Value store(const Loaded &loaded, ArrayRef<Value> scales, Value buffer,
-              Value step, Value largest);
+  /// the invocation's vectors of activations; empty for 1.
+  void store(const Loaded &loaded, ArrayRef<Value> scales, Value buffer,
+             Value step);
 
   /// Of each vector of activations: its place in the first buffer, its row.
   ArrayRef<Value> places() const { return inputPlaces; }

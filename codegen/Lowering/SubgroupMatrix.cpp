@@ -90,6 +90,11 @@ Value multiplyElements(KernelBuilder &b, Value lhs, Value rhs) {
       b, lhs.getType(), ValueRange{lhs, rhs}, gpu::MMAElementwiseOp::MULF);
 }
 
+Value addElements(KernelBuilder &b, Value lhs, Value rhs) {
+  return gpu::SubgroupMmaElementwiseOp::create(
+      b, lhs.getType(), ValueRange{lhs, rhs}, gpu::MMAElementwiseOp::ADDF);
+}
+
 void subgroupBarrier(KernelBuilder &b) {
   namespace spirv = mlir::spirv;
   spirv::ControlBarrierOp::create(b, spirv::Scope::Subgroup,

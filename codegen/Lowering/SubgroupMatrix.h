@@ -47,6 +47,7 @@ Value largerOf(KernelBuilder &b, Value lhs, Value rhs);
 Value sumOf(KernelBuilder &b, Value lhs, Value rhs);
 /// Two sums, element by element.
 Value multiplyElements(KernelBuilder &b, Value lhs, Value rhs);
+Value addElements(KernelBuilder &b, Value lhs, Value rhs);
 /// sum + left * right
 Value multiplyAdd(KernelBuilder &b, Value left, Value right, Value sum);
 

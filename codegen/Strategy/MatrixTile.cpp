@@ -28,11 +28,11 @@ struct Shape {
 // Fitted to what `llmc bench --profile` measured for results of 256 to 22016
 // columns, 2048 and 11008 columns of k, and 1 to 16 splits.
 constexpr Shape kShapes[] = {
-    {128, 128, 64, 64, 32, 1, 1, 1.42, 5.0},
-    {128, 128, 32, 64, 64, 1, 2, 1.38, 9.0},
+    {128, 128, 64, 64, 32, 1, 1, 1.26, 6.0},
+    {128, 128, 32, 64, 64, 1, 2, 1.16, 6.3},
     {64, 128, 64, 32, 32, 1, 1, 1.0, 1.8},
-    {32, 128, 64, 32, 32, 1, 1, 0.58, 0.9},
-    {64, 64, 32, 32, 32, 1, 1, 0.5, 1.5}, // where 128 columns are too many
+    {32, 128, 64, 32, 32, 1, 2, 1.19, 2.0},
+    {64, 64, 32, 32, 32, 1, 1, 0.8, 2.0}, // estimated, for little memory
 };
 constexpr int64_t kMaxSplits = 16;
 /// The kernel that adds up sums of splits, and what it reads in a microsecond.

@@ -18,14 +18,19 @@ module attributes {target.device = #device, target.tuning = {
   graph.state @k : tensor<2x1024x64xf16>
   graph.state @v : tensor<2x1024x64xf16>
 
-  // The sums of rows that f16 cannot hold (beyond 65504) are computed a second time.
+  // An activation beyond f16 (65504) makes sums infinite or NaN, whose exponents are all ones; then rows are scaled and all
+  // is computed a second time, with results of its own.
   // KERNEL: gpu.module @gemm_q4_0_256x128_rows_256_matrix_gpu
   // KERNEL: gpu.subgroup_mma_compute
-  // KERNEL: arith.constant 6.550400e+04
+  // KERNEL: gpu.subgroup_mma_elementwise addf
+  // KERNEL: arith.constant 2139095040 : i32
   // KERNEL: gpu.shuffle xor
-  // KERNEL: scf.if {{.*}} -> (
+  // KERNEL: scf.if
+  // KERNEL: arith.constant 6.550400e+04
   // KERNEL: gpu.subgroup_mma_compute
+  // KERNEL: gpu.subgroup_mma_store_matrix
   // KERNEL: } else {
+  // KERNEL: gpu.subgroup_mma_store_matrix
   // SELECT-LABEL: @many_rows
   // SELECT: lowering_config = #graph.lowering_config<"gemm_matrix", workgroup = [128, 1, 1], tile = [128, 128, 32, 64, 64, 1], {{.*}}arithmetic = f16
   // CHECK-LABEL: program.entry @many_rows
