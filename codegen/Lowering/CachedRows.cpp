@@ -45,9 +45,12 @@ Value CachedRows::unpackCodes(Value word) {
   return b.vector(b.shiftedBytesToF32(word, /*isSigned=*/true));
 }
 
-SmallVector<Value> CachedRows::load(Value index) {
+Value CachedRows::loadPacked(Value index) {
+  return unit.builder().load(memref, index);
+}
+
+SmallVector<Value> CachedRows::unpack(Value loaded) {
   KernelBuilder &b = unit.builder();
-  Value loaded = b.load(memref, index);
   if (bits == 32)
     return {loaded};
   auto wordOf = [&](int64_t number) {
@@ -61,6 +64,11 @@ SmallVector<Value> CachedRows::load(Value index) {
                                                     wordOf(2 * quad + 1)}))
                         : unpackCodes(wordOf(quad)));
   return quads;
+}
+
+Value CachedRows::rounded(Value quad) const {
+  KernelBuilder &b = unit.builder();
+  return bits == 16 ? unpackHalves(b, packHalves(b, quad)) : quad;
 }
 
 void CachedRows::store(ArrayRef<Value> quads, Value index) const {

@@ -25,7 +25,12 @@ public:
   /// Index of the first load of key 0 of a KV head.
   Value firstLoad(Value kvHead) const;
   /// quadsPerLoad() vectors of f32: numbers, or codes that miss their scale.
-  SmallVector<Value> load(Value index);
+  SmallVector<Value> load(Value index) { return unpack(loadPacked(index)); }
+  /// The same in two steps: as it lies in memory, and from that.
+  Value loadPacked(Value index);
+  SmallVector<Value> unpack(Value packed);
+  /// A quad as it would be read after it was written; not of codes.
+  Value rounded(Value quad) const;
   /// Writes what such a load gives; not of codes.
   void store(ArrayRef<Value> quads, Value index) const;
 

@@ -141,15 +141,27 @@ FailureOr<FrequencyValues> HeadTurn::emitFrequency() {
   return divideFrequency(b, chosen, b.load(*factors, b.min(at.lane, last)));
 }
 
-FailureOr<VectorPair> HeadTurn::turn(VectorPair x) {
-  bool isHalves = rotary.getPairs() == graph::RotaryPairs::Half;
-  VectorPair pairs = isHalves ? x : deinterleave(x);
+FailureOr<VectorPair> HeadTurn::angles() {
+  if (table) {
+    Value lane = b.min(at.lane, b.index(turnedLanes() - 1));
+    return VectorPair{b.load(table, lane),
+                      b.load(table, b.add(lane, turnedLanes()))};
+  }
   FailureOr<Value> position = emitPosition();
   FailureOr<FrequencyValues> frequency = emitFrequency();
   if (failed(position) || failed(frequency))
     return failure();
-  auto [sine, cosine] =
-      sineCosine(b, splatTo(b, *position, vectors.width), *frequency);
+  return VectorPair(
+      sineCosine(b, splatTo(b, *position, vectors.width), *frequency));
+}
+
+FailureOr<VectorPair> HeadTurn::turn(VectorPair x) {
+  bool isHalves = rotary.getPairs() == graph::RotaryPairs::Half;
+  VectorPair pairs = isHalves ? x : deinterleave(x);
+  FailureOr<VectorPair> both = angles();
+  if (failed(both))
+    return failure();
+  auto [sine, cosine] = *both;
   VectorPair turned = {
       b.sub(b.mul(pairs.first, cosine), b.mul(pairs.second, sine)),
       b.add(b.mul(pairs.second, cosine), b.mul(pairs.first, sine))};

@@ -45,14 +45,22 @@ Value emitInverseNorm(KernelBuilder &builder, graph::RmsNormOp norm,
                       HeadVectors vectors, const HeadLane &at, VectorPair x,
                       Value squares, int64_t firstSquare, Value firstLane);
 
-/// The rotation of a head in row `row` of the step (an index).
+/// The rotation of a head in row `row` of the step (an index). With `table`, a
+/// memref of such vectors, angles are read there: the sines of all pairs, then
+/// the cosines.
 class HeadTurn {
 public:
   HeadTurn(KernelUnit &unit, graph::RotaryOp rotary, HeadVectors vectors,
-           const HeadLane &at, Value row)
+           const HeadLane &at, Value row, Value table = {})
       : unit(unit), b(unit.builder()), rotary(rotary), vectors(vectors), at(at),
-        row(row) {}
+        row(row), table(table) {}
 
+  /// Sines and cosines of the lane's pairs.
+  FailureOr<VectorPair> angles();
+  /// Lanes that turn something.
+  int64_t turnedLanes() {
+    return static_cast<int64_t>(rotary.getRotaryDim()) / (2 * vectors.width);
+  }
   /// `x` turned, as far as it is in the range that is.
   FailureOr<VectorPair> turn(VectorPair x);
 
@@ -61,16 +69,13 @@ private:
   FailureOr<FrequencyValues> emitFrequency();
   VectorPair deinterleave(VectorPair x);
   VectorPair interleave(VectorPair x);
-  int64_t turnedLanes() {
-    return static_cast<int64_t>(rotary.getRotaryDim()) / (2 * vectors.width);
-  }
 
   KernelUnit &unit;
   KernelBuilder &b;
   graph::RotaryOp rotary;
   HeadVectors vectors;
   HeadLane at;
-  Value row;
+  Value row, table;
 };
 
 } // namespace llmc::codegen

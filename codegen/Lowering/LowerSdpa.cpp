@@ -525,8 +525,11 @@ LogicalResult SdpaKernel::emit(const SdpaResult &result,
     b.ifThen(b.less(place.lane, b.index(shape.valueLanes)), store);
   if (result.codes)
     storeCodes(softmax, *result.codes);
+  // The invocation's number from what is alive in the loops anyway.
   if (splits)
-    emitSdpaCombine(unit, shape, place, *splits, *result.floats);
+    emitSdpaCombine(unit, shape, place.kvHead,
+                    b.add(b.mul(place.slot, shape.lanes), place.lane), *splits,
+                    *result.floats);
   finish(result, splits.has_value());
   return success();
 }

@@ -54,6 +54,9 @@ public:
                     int64_t bytes, int64_t offset = 0);
   Value stateSlice(Location loc, StringRef state, int64_t bytes,
                    Type valueType);
+  /// Where the caller keeps a slice of the entry that it shares under a name,
+  /// null at first.
+  Value &sharedSlice(StringRef name) { return sharedSlices[name]; }
   /// At least `count` words of i32 that are zero when the entry begins: every
   /// kernel that has counted there leaves zeros (CounterReset.h). One slice an
   /// entry.

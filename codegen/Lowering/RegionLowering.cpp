@@ -179,8 +179,11 @@ Value RegionContext::workspace(int64_t bytes) {
 //===----------------------------------------------------------------------===//
 
 KernelUnit::KernelUnit(RegionContext &context, ArrayRef<int64_t> workgroup)
-    : EntryKernel(context.getEntry(), context.getDevice(), context.getLoc(),
-                  workgroup),
+    : KernelUnit(context, workgroup, context.getLoc()) {}
+
+KernelUnit::KernelUnit(RegionContext &context, ArrayRef<int64_t> workgroup,
+                       Location loc)
+    : EntryKernel(context.getEntry(), context.getDevice(), loc, workgroup),
       context(context) {}
 
 FailureOr<Value> KernelUnit::bindVector(Value inBody, Type element) {
@@ -228,6 +231,7 @@ RegionLowering findRegionLowering(StringRef kind) {
       {"route", lowerRoute},
       {"sdpa", lowerSdpa},
       {"sdpa_matrix", lowerSdpaMatrix},
+      {"sdpa_row", lowerSdpaRow},
       {"short_conv", lowerShortConv},
   };
   return lowerings.lookup(kind);

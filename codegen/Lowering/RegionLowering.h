@@ -120,8 +120,10 @@ inline int64_t paddedRow(int64_t columns) { return (columns + 3) / 4 * 4; }
 /// A kernel of a region.
 class KernelUnit : public EntryKernel {
 public:
-  /// `workgroup` has three sizes.
+  /// `workgroup` has three sizes. The dispatch is of the region unless another
+  /// location is given.
   KernelUnit(RegionContext &context, ArrayRef<int64_t> workgroup);
+  KernelUnit(RegionContext &context, ArrayRef<int64_t> workgroup, Location loc);
 
   RegionContext &getContext() { return context; }
 
@@ -159,6 +161,7 @@ LogicalResult lowerNorm(RegionContext &context);
 LogicalResult lowerRoute(RegionContext &context);
 LogicalResult lowerSdpa(RegionContext &context);
 LogicalResult lowerSdpaMatrix(RegionContext &context);
+LogicalResult lowerSdpaRow(RegionContext &context);
 LogicalResult lowerShortConv(RegionContext &context);
 
 } // namespace llmc::codegen

@@ -6,22 +6,16 @@
 // influence on the sums. And the checks of a tile.
 
 #include "codegen/Lowering/ActivationRows.h"
-#include "codegen/Lowering/SdpaPlace.h"
+#include "codegen/Lowering/SdpaShape.h"
 
 #include <algorithm>
 
 namespace llmc::codegen {
 
-FailureOr<SdpaShape> sdpaShape(RegionContext &context, graph::SdpaOp sdpa,
-                               const View &key) {
+SdpaShape sdpaSizes(RegionContext &context, graph::SdpaOp sdpa,
+                    const View &key) {
   auto query = cast<RankedTensorType>(sdpa.getQuery().getType());
   auto keys = cast<RankedTensorType>(sdpa.getKey().getType());
-  graph::LoweringConfigAttr config = context.getConfig();
-  ArrayRef<int64_t> tile = config.getTile();
-  if (tile.size() != 5 && tile.size() != 6)
-    return context.getRegion().emitOpError(
-        "of kind sdpa needs tile = [queries, queries per invocation, lanes, "
-        "keys, value lanes] or one more number, loads at once");
   SdpaShape shape = {};
   shape.rows = context.rowsOf(query);
   shape.heads = query.getDimSize(1);
@@ -29,14 +23,26 @@ FailureOr<SdpaShape> sdpaShape(RegionContext &context, graph::SdpaOp sdpa,
   shape.kvHeads = keys.getDimSize(1);
   shape.capacity =
       key.stateType ? key.stateType.getDimSize(1) : context.rowsOf(keys);
+  shape.splits = context.getConfig().getSplits();
+  shape.workgroup = context.getConfig().getWorkgroup().front();
+  return shape;
+}
+
+FailureOr<SdpaShape> sdpaShape(RegionContext &context, graph::SdpaOp sdpa,
+                               const View &key) {
+  graph::LoweringConfigAttr config = context.getConfig();
+  ArrayRef<int64_t> tile = config.getTile();
+  if (tile.size() != 5 && tile.size() != 6)
+    return context.getRegion().emitOpError(
+        "of kind sdpa needs tile = [queries, queries per invocation, lanes, "
+        "keys, value lanes] or one more number, loads at once");
+  SdpaShape shape = sdpaSizes(context, sdpa, key);
   shape.queries = tile[0];
   shape.perInvocation = tile[1];
   shape.lanes = tile[2];
   shape.keys = tile[3];
   shape.valueLanes = tile[4];
   shape.loadsAtOnce = tile.size() == 6 ? tile[5] : 1;
-  shape.splits = config.getSplits();
-  shape.workgroup = config.getWorkgroup().front();
   if (shape.headDim % 4 != 0)
     return sdpa.emitOpError("head dimension ")
            << shape.headDim << " is no multiple of 4";
@@ -95,46 +101,54 @@ static Value isLastSplit(KernelUnit &unit, const SdpaShape &shape, Value kvHead,
   return b.equal(b.load(flag, b.index(0)), b.i32(1));
 }
 
-/// Adds up quad `quad` (an index) of what query `query` of its row gives, the
-/// (row, head) pair number `pair`.
+SdpaParts addParts(KernelBuilder &b, int64_t count,
+                   llvm::function_ref<Value(int64_t)> statistics,
+                   llvm::function_ref<Value(int64_t)> quad) {
+  SmallVector<Value> loaded;
+  SdpaParts all = {b.f32(kLowestScore), b.f32(0.0), b.constant(b.f32x4(), 0.0)};
+  for (int64_t part = 0; part < count; ++part) {
+    loaded.push_back(statistics(part));
+    all.maximum = b.max(all.maximum, b.extract(loaded.back(), 0));
+  }
+  for (int64_t part = 0; part < count; ++part) {
+    Value factor = b.exp(b.sub(b.extract(loaded[part], 0), all.maximum));
+    all.sum = b.fma(factor, b.extract(loaded[part], 1), all.sum);
+    all.total = b.fma(b.splat(factor), quad(part), all.total);
+  }
+  return all;
+}
+
+/// Adds up quad `quad` (an index) of (row, head) pair number `pair`.
 static Value addSplits(KernelBuilder &b, const SdpaShape &shape, Value memref,
                        Value pair, Value quad) {
   int64_t perSplit = shape.rows * shape.heads;
-  SmallVector<Value> statistics;
-  Value maximum = b.f32(kLowestScore);
-  for (int64_t split = 0; split < shape.splits; ++split) {
-    statistics.push_back(
-        b.load(memref, b.add(pair, shape.partialQuads() + split * perSplit)));
-    maximum = b.max(maximum, b.extract(statistics.back(), 0));
-  }
   Value place = b.add(b.mul(pair, shape.quads()), quad);
-  Value sum = b.f32(0.0), total = b.constant(b.f32x4(), 0.0);
-  for (int64_t split = 0; split < shape.splits; ++split) {
-    Value factor = b.exp(b.sub(b.extract(statistics[split], 0), maximum));
-    sum = b.fma(factor, b.extract(statistics[split], 1), sum);
-    Value partial =
-        b.load(memref, b.add(place, split * perSplit * shape.quads()));
-    total = b.fma(b.splat(factor), partial, total);
-  }
-  return b.mul(total, b.splat(inverseSum(b, sum)));
+  SdpaParts all = addParts(
+      b, shape.splits,
+      [&](int64_t split) {
+        return b.load(memref,
+                      b.add(pair, shape.partialQuads() + split * perSplit));
+      },
+      [&](int64_t split) {
+        return b.load(memref, b.add(place, split * perSplit * shape.quads()));
+      });
+  return b.mul(all.total, b.splat(inverseSum(b, all.sum)));
 }
 
-void emitSdpaCombine(KernelUnit &unit, const SdpaShape &shape,
-                     const SdpaPlace &place, const SdpaSplits &splits,
+void emitSdpaCombine(KernelUnit &unit, const SdpaShape &shape, Value kvHead,
+                     Value invocation, const SdpaSplits &splits,
                      const View &result) {
   KernelBuilder &b = unit.builder();
   Value memref =
       unit.bind(splits.partials, b.f32x4(), program::Access::ReadWrite);
   ActivationRows rows(unit, result, program::Access::Write);
-  // Of what is alive in the loops anyway.
-  Value invocation = b.add(b.mul(place.slot, shape.lanes), place.lane);
   auto combine = [&](Value number) {
     Value query = b.add(b.mul(blockOf(b, shape), shape.queries),
                         b.div(number, shape.quads())),
           quad = b.rem(number, shape.quads());
     Value row = b.div(query, shape.group()),
-          head = b.add(b.mul(place.kvHead, shape.group()),
-                       b.rem(query, shape.group()));
+          head =
+              b.add(b.mul(kvHead, shape.group()), b.rem(query, shape.group()));
     b.ifThen(b.less(row, b.index(shape.rows)), [&] {
       Value pair = b.add(b.mul(row, shape.heads), head);
       Value index = b.add(
@@ -143,8 +157,7 @@ void emitSdpaCombine(KernelUnit &unit, const SdpaShape &shape,
       rows.store(addSplits(b, shape, memref, pair, quad), index);
     });
   };
-  Value isLast =
-      isLastSplit(unit, shape, place.kvHead, invocation, splits.counters);
+  Value isLast = isLastSplit(unit, shape, kvHead, invocation, splits.counters);
   b.ifThen(isLast, [&] {
     b.forLoop(invocation, b.opaqueIndex(shape.queries * shape.quads()),
               b.index(shape.workgroup), combine);

@@ -163,15 +163,15 @@ void SdpaHeads::store(const CachedRows &rows, int64_t head, Value kvHead,
   }
 }
 
-LogicalResult SdpaHeads::emit(const CachedRows &keys,
-                              const CachedRows &values) {
+LogicalResult SdpaHeads::emit(const CachedRows &keys, const CachedRows &values,
+                              bool readsBack, Value angles) {
   Value kvHead = b.groupId(gpu::Dimension::y);
   Value thread = b.localId(), lastSlot = b.index(headsPerPass() - 1);
   Value lane = b.rem(thread, vectors.lanes()),
         slot = b.div(thread, vectors.lanes());
   Value firstLane = b.mul(b.min(slot, lastSlot), vectors.lanes());
   HeadLane at = emitHeadLane(b, chains[0], vectors, lane);
-  HeadTurn turn(unit, chains[0].rotary, vectors, at, b.index(0));
+  HeadTurn turn(unit, chains[0].rotary, vectors, at, b.index(0), angles);
   for (int64_t pass = 0; pass * headsPerPass() < numHeads(); ++pass) {
     Value number = b.add(slot, pass * headsPerPass());
     Head head;
@@ -212,7 +212,8 @@ LogicalResult SdpaHeads::emit(const CachedRows &keys,
                            b.groupId(gpu::Dimension::z)));
   store(keys, shape.group(), kvHead, position, isWritten);
   store(values, shape.group() + 1, kvHead, position, isWritten);
-  b.bufferBarrier();
+  if (readsBack)
+    b.bufferBarrier();
   return success();
 }
 

@@ -40,8 +40,12 @@ public:
   LogicalResult bind();
   /// Prepares the heads of the workgroup's KV head, its number in y, and writes
   /// the new rows through `keys` and `values` where they belong to the split,
-  /// its number in z. There are barriers.
-  LogicalResult emit(const CachedRows &keys, const CachedRows &values);
+  /// its number in z. There are barriers; behind the last one, the workgroup
+  /// sees the rows in the caches where it `readsBack`. `angles` as of HeadTurn.
+  LogicalResult emit(const CachedRows &keys, const CachedRows &values,
+                     bool readsBack = true, Value angles = {});
+  /// The rotation of query and key; null without one.
+  HeadChain &queryChain() { return chains[0]; }
   /// Registers of the kernel, whose loops take `ofLoops`.
   int64_t registers(int64_t ofLoops);
   /// A quad of the heads [queries of the KV head, key, value][quad], after

@@ -236,9 +236,7 @@ void SdpaPlace::meetRanges() {
   end = both[1];
 }
 
-/// The first key of the split's first block: blocks are dealt by their number
-/// in the cache, wherever `begin` is.
-Value SdpaPlace::firstBlock() {
+Value firstKeyOfSplit(KernelBuilder &b, const SdpaShape &shape, Value begin) {
   Value split = b.groupId(gpu::Dimension::z);
   if (!begin)
     return b.mul(split, shape.keys);

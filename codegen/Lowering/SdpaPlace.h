@@ -39,6 +39,12 @@ struct SdpaViews {
 /// position.
 FailureOr<SdpaViews> sdpaViews(RegionContext &context, graph::SdpaOp sdpa);
 
+/// The first key of the first block of the workgroup's split: blocks are dealt
+/// by their number in the cache, wherever `begin`, which starts a block, is
+/// (null: 0).
+Value firstKeyOfSplit(KernelBuilder &builder, const SdpaShape &shape,
+                      Value begin);
+
 /// Computes all of it at the kernel's start. The workgroups' numbers are:
 /// blocks of queries, KV head, split.
 class SdpaPlace {
@@ -51,7 +57,7 @@ public:
   /// barrier.
   void emit();
   /// The first key of the split's first block.
-  Value firstBlock();
+  Value firstBlock() { return firstKeyOfSplit(b, shape, begin); }
 
   /// The invocation's number among those that share its queries, and these
   /// queries' number in the workgroup; its KV head.
@@ -74,13 +80,6 @@ private:
   KernelUnit &unit;
   KernelBuilder &b;
 };
-
-/// Emits what follows once the workgroup at `place` has stored its partial
-/// results: the last of the workgroups that share its queries adds all up and
-/// stores rows of `result`. Every invocation arrives here.
-void emitSdpaCombine(KernelUnit &unit, const SdpaShape &shape,
-                     const SdpaPlace &place, const SdpaSplits &splits,
-                     const View &result);
 
 } // namespace llmc::codegen
 

@@ -52,6 +52,10 @@ struct SdpaShape {
 FailureOr<SdpaShape> sdpaShape(RegionContext &context, graph::SdpaOp sdpa,
                                const View &key);
 
+/// The sizes of `sdpa` alone.
+SdpaShape sdpaSizes(RegionContext &context, graph::SdpaOp sdpa,
+                    const View &key);
+
 /// Where attention's rows go: one of the two or both.
 struct SdpaResult {
   std::optional<View> floats;
@@ -76,6 +80,26 @@ Value inverseSum(KernelBuilder &builder, Value sum);
 struct SdpaSplits {
   Value partials, counters;
 };
+
+/// Of parts of one query's keys: the largest score, the sum of weights relative
+/// to it, and that of weights times values.
+struct SdpaParts {
+  Value maximum, sum, total;
+};
+
+/// Adds up `count` parts in order. `statistics` gives a vector {maximum, sum of
+/// weights, …} of a part, `quad` its vector of four sums of values.
+SdpaParts addParts(KernelBuilder &builder, int64_t count,
+                   llvm::function_ref<Value(int64_t)> statistics,
+                   llvm::function_ref<Value(int64_t)> quad);
+
+/// Emits what follows once a workgroup has stored its partial results: the last
+/// of the workgroups that share its queries, of KV head `kvHead`, adds all up
+/// and stores rows of `result`. Every invocation arrives here, `invocation` is
+/// its number in the workgroup.
+void emitSdpaCombine(KernelUnit &unit, const SdpaShape &shape, Value kvHead,
+                     Value invocation, const SdpaSplits &splits,
+                     const View &result);
 
 /// Registers of adding up what the splits found.
 int64_t sdpaCombineRegisters(target::DeviceAttr device, int64_t splits);

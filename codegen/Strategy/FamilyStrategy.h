@@ -99,6 +99,9 @@ struct SdpaStrategy {
   bool loadsEarly = false, tradesOccupancy = false;
   int64_t loadsAtOnce = 1;
   bool preparesHeads = true;
+  /// The most invocations of a workgroup for one row whose subgroups share keys
+  /// by shuffles (kind sdpa_row); 0: no such kernel.
+  int64_t rowLanes = 0;
 };
 
 /// The choices of one family for one device.

@@ -71,6 +71,59 @@ selectSdpaMatrix(graph::SdpaOp sdpa, const SdpaProblem &problem,
       accumulators, registers, "f16", "subgroup", "convert");
 }
 
+/// Attention of one row by subgroups that share keys, or nothing where it is
+/// none for that kernel.
+static std::optional<graph::LoweringConfigAttr>
+selectSdpaRow(graph::SdpaOp sdpa, const SdpaProblem &problem,
+              target::DeviceAttr device) {
+  constexpr int64_t kBitsPerLoad = 128, kMostSplits = 16,
+                    kFewestBlocksOfSplit = 4, kKeysAtOnce = 4;
+  int64_t subgroup = device.getSubgroupSize(),
+          bits = problem.headDim * problem.elementBits;
+  int64_t invocations = std::min(getFamilyStrategy(device).sdpa.rowLanes,
+                                 device.getMaxInvocations());
+  if (!problem.preparesHeads || problem.rows != 1 || problem.isQuantized ||
+      problem.elementBits < 16 || bits % kBitsPerLoad != 0 || sdpa.getBias() ||
+      sdpa.getRelative() || sdpa.getRanges())
+    return std::nullopt;
+  int64_t lanes = 1;
+  while (2 * lanes <= subgroup && bits % (2 * lanes * kBitsPerLoad) == 0)
+    lanes *= 2;
+  // Sums of every subgroup meet in workgroup memory, where the heads are.
+  auto memoryOf = [&](int64_t count) {
+    int64_t parts = count / subgroup;
+    int64_t passes =
+        llvm::divideCeil(problem.numPrepared() * problem.headDim / 8, count);
+    return 4 * (parts * problem.group() * (problem.headDim + 2) +
+                problem.numPrepared() * problem.headDim + passes * count + 1);
+  };
+  while (invocations >= subgroup &&
+         memoryOf(invocations) > device.getWorkgroupMemoryBytes())
+    invocations /= 2;
+  if (invocations < std::max(subgroup, problem.headDim / 8) ||
+      invocations % subgroup != 0)
+    return std::nullopt;
+  int64_t keys = invocations / lanes;
+  int64_t splits = std::clamp<int64_t>(
+      std::min(problem.context / (keys * kFewestBlocksOfSplit),
+               2 * device.getComputeUnits() / problem.kvHeads),
+      1, kMostSplits);
+  // Sums and queries, keys and values in flight as they lie in memory and one
+  // of them unpacked.
+  int64_t columns = problem.headDim / lanes;
+  int64_t accumulators = problem.group() * columns;
+  int64_t registers = 2 * accumulators + 2 * problem.group() +
+                      2 * kKeysAtOnce * columns * problem.elementBits / 32 +
+                      2 * columns + 24;
+  if (registers > device.getRegistersMax())
+    return std::nullopt;
+  MLIRContext *context = sdpa.getContext();
+  return graph::LoweringConfigAttr::get(
+      context, StringAttr::get(context, "sdpa_row"), {invocations, 1, 1},
+      {lanes, kKeysAtOnce}, splits, accumulators, registers, "f32", "subgroup",
+      "convert");
+}
+
 FailureOr<SdpaProblem> readSdpaProblem(const StrategyInput &input) {
   graph::RegionOp region = input.region;
   graph::SdpaOp sdpa = *region.getBody().getOps<graph::SdpaOp>().begin();
@@ -126,6 +179,8 @@ FailureOr<graph::LoweringConfigAttr> selectSdpa(const StrategyInput &input) {
   target::DeviceAttr device = input.device;
   graph::SdpaOp sdpa = *region.getBody().getOps<graph::SdpaOp>().begin();
   if (auto config = selectSdpaMatrix(sdpa, *problem, device))
+    return *config;
+  if (auto config = selectSdpaRow(sdpa, *problem, device))
     return *config;
   SdpaDevice limits = sdpaDevice(device);
   std::optional<SdpaTile> tile = selectSdpaTile(*problem, limits);

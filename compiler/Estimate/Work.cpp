@@ -19,7 +19,7 @@ bool isLinear(const std::string &kind) {
          kind == "expert_gemv";
 }
 bool isAttention(const std::string &kind) {
-  return kind == "sdpa" || kind == "sdpa_matrix";
+  return kind == "sdpa" || kind == "sdpa_matrix" || kind == "sdpa_row";
 }
 
 class WorkCounter {

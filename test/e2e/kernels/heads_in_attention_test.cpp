@@ -21,6 +21,8 @@ struct Shape {
   /// Whether values come from a linear of their own.
   bool valueApart = false;
   std::string target = "lavapipe";
+  /// Whose choices are taken; empty: those of the target's own.
+  std::string family = {};
 
   int group() const { return heads / kvHeads; }
   int width() const { return heads * headDim; }
@@ -269,7 +271,8 @@ protected:
   }
 
   void check(const Shape &shape, const std::vector<int> &positions) {
-    auto runner = compile(text(shape), {shape.target, shape.cacheType});
+    auto runner =
+        compile(text(shape), {shape.target, shape.cacheType, shape.family});
     ASSERT_TRUE(runner);
     bool isHalf = shape.cacheType == "f16";
     for (int position : positions) {
@@ -364,6 +367,35 @@ TEST_F(HeadsInAttentionTest, positionBehindTheCache) {
   runner->run("f", 40, 1);
   EXPECT_EQ(readCache(*runner, shape, "k"), step.k);
   EXPECT_EQ(readCache(*runner, shape, "v"), step.v);
+}
+
+// Subgroups whose lanes share keys (kind sdpa_row), in sizes that this device
+// has: one load a lane and several, a stream a subgroup and several, groups of
+// heads, one split and more, blocks one by one and together.
+TEST_F(HeadsInAttentionTest, subgroupsShareKeys) {
+  for (const char *cacheType : {"f16", "f32"})
+    for (int headDim : {32, 64, 128, 256})
+      for (int group : {1, 2, 3}) {
+        SCOPED_TRACE(std::string(cacheType) + ", " + std::to_string(headDim) +
+                     ", " + std::to_string(group));
+        Shape shape = {group, 1, headDim, 2048, headDim, true, true, cacheType};
+        shape.family = "nvidia";
+        check(shape, {0, 1, 5, 31, 250, 1047, 2047});
+      }
+}
+
+TEST_F(HeadsInAttentionTest, subgroupsShareKeysOfSomeHeads) {
+  Shape shape = {16, 2, 128, 300, 64, false, false, "f16"};
+  shape.family = "nvidia";
+  check(shape, {0, 250, 299});
+  shape.rotaryDim = 0;
+  shape.valueApart = true;
+  check(shape, {0, 250});
+  shape = {4, 2, 64, 2048, 64, true, true, "f16"};
+  shape.family = "nvidia";
+  shape.window = 100;
+  shape.softCap = 5;
+  check(shape, {0, 5, 99, 100, 250, 1047, 2047});
 }
 
 // Kernels of other devices, which need no more than this one has.

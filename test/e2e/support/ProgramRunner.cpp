@@ -60,6 +60,8 @@ bool ProgramRunner::compileText(const std::string &text,
         options.cacheType == "i8"    ? llmc::description::I8
         : options.cacheType == "f16" ? llmc::description::F16
                                      : llmc::description::F32);
+  if (options.family == "nvidia")
+    description->set_family(llmc::description::NVIDIA);
   (*module)->setAttr(target::DeviceAttr::getModuleAttrName(),
                      targets::toDeviceAttr(*description, &context));
   mlir::PassManager passes(&context);

@@ -31,6 +31,9 @@ public:
     /// What KV caches hold, "f32", "f16" or "i8"; empty: as the description
     /// says.
     std::string cacheType = {};
+    /// The family whose choices are taken, with the description's limits;
+    /// empty: as the description says.
+    std::string family = {};
   };
 
   /// `text` is a module of functions of regions. Null, after a message on
