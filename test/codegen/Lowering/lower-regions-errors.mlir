@@ -255,9 +255,9 @@ module attributes {target.device = #device} {
   graph.weight @w : tensor<64x64x!graph.encoded<q8_0>> from [#graph.source<file = 0, offset = 0, rows = 64>]
   func.func @too_wide(%x: tensor<?x64xf32> {graph.name = "x"}) -> (tensor<?x64xf32> {graph.name = "y"}) {
     %w = graph.load_weight @w : tensor<64x64x!graph.encoded<q8_0>>
-    // expected-error @+1 {{of kind gemv has a tile of 16 columns, neither four nor four for each linear or for two tiles of one}}
+    // expected-error @+1 {{of kind gemv has a tile of 12 columns, neither four nor four for each linear or for some tiles of one, a power of two}}
     %y = graph.region (%a = %x : tensor<?x64xf32>, %b = %w : tensor<64x64x!graph.encoded<q8_0>>) -> (tensor<?x64xf32>)
-        attributes {lowering_config = #graph.lowering_config<"gemv", workgroup = [16, 1, 1], tile = [1, 16, 32]>} {
+        attributes {lowering_config = #graph.lowering_config<"gemv", workgroup = [16, 1, 1], tile = [1, 12, 32]>} {
       %0 = graph.quantized_linear %a, %b : tensor<?x64xf32>, tensor<64x64x!graph.encoded<q8_0>> -> tensor<?x64xf32>
       graph.yield %0 : tensor<?x64xf32>
     }
