@@ -15,6 +15,8 @@ namespace llmc::codegen {
 static CodeDecode decodeOf(StringRef name) {
   if (name == "bytes")
     return CodeDecode::Bytes;
+  if (name == "halves")
+    return CodeDecode::Halves;
   return name == "exponent" ? CodeDecode::Exponent : CodeDecode::Convert;
 }
 

@@ -352,6 +352,27 @@ SmallVector<Value> WeightDecoder::exponentNibbles(Value words, int64_t half) {
   return columns;
 }
 
+/// Nibbles 16 bits apart, of columns 0 and 2 or 1 and 3, are the mantissas of
+/// one word's f16.
+SmallVector<Value> WeightDecoder::halvesOfNibbles(Value words, int64_t half) {
+  std::array<SmallVector<Value>, 4> rowsOfColumn;
+  for (int64_t odd = 0; odd < 2; ++odd) {
+    Value codes = b.bitAnd(b.shiftRight(words, 8 * odd + 4 * half), 0x000f000f),
+          biased = b.bitOr(codes, b.constant(words.getType(), 0x64006400));
+    for (int64_t row = 0; row < 4; ++row) {
+      Value pair = b.sub(b.bitcastToHalf2(b.extract(biased, row)),
+                         b.constant(b.f16x2(), 1024.0));
+      for (int64_t place = 0; place < 2; ++place)
+        rowsOfColumn[2 * place + odd].push_back(
+            b.widen(b.extract(pair, place)));
+    }
+  }
+  SmallVector<Value> columns;
+  for (ArrayRef<Value> rows : rowsOfColumn)
+    columns.push_back(b.vector(rows));
+  return columns;
+}
+
 /// Codes of 5 or 6 bits in the bytes of words. The third byte is in place: bits
 /// 16 … 21 are worth 1 … 32 under an exponent of 128.
 SmallVector<Value> WeightDecoder::exponentBytes(Value words) {
@@ -449,6 +470,8 @@ SmallVector<Value> WeightDecoder::columnCodes(ArrayRef<Unit> units,
                : b.shiftedBytesToF32(codes.words, true);
   if (isExponent && hasPlainNibbles(layout().format))
     return exponentNibbles(codes.words, half);
+  if (decode == CodeDecode::Halves && hasPlainNibbles(layout().format))
+    return halvesOfNibbles(codes.words, half);
   if (isExponent && !hasCodebook())
     return exponentBytes(nibbleBytes(codes, half));
   return b.shiftedBytesToF32(nibbleBytes(codes, half), hasCodebook());

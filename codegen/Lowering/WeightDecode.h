@@ -24,7 +24,13 @@ enum class CodeDecode {
   /// A nibble is put into the mantissa of a float whose exponent makes it 16 or
   /// 256 more, which saves the conversion; other codes are made unsigned before
   /// they are converted, which saves the sign's extension.
-  Exponent
+  Exponent,
+  /// Two nibbles of a word are put into the mantissas of two f16, which then
+  /// are
+  /// 1024 more; that is subtracted and the code widened, both exact. Other
+  /// codes
+  /// are converted. Needs f16_arithmetic.
+  Halves
 };
 
 /// Reads one quad of one weight in one kernel. A weight's columns are cut into
@@ -178,6 +184,7 @@ private:
   void loadPlainScales(const Place &place, Group &data);
   SmallVector<Value> decodeFloats(Value words);
   SmallVector<Value> exponentNibbles(Value words, int64_t half);
+  SmallVector<Value> halvesOfNibbles(Value words, int64_t half);
   SmallVector<Value> exponentBytes(Value words);
   /// Codes of nibbles and high bits or a codebook, one in each byte.
   Value nibbleBytes(const Unit &unit, int64_t half);

@@ -218,7 +218,11 @@ static std::optional<LinearTile> dealtTile(const LinearShape &shape,
     return std::nullopt;
   LinearTile tile = whole;
   tile.splits = 2 * tiles < 3 * device.computeUnits ? 2 : 1;
-  tile.kStep = group ? 8 : 4;
+  // A pair's headers of K-quants are much to unpack for one unit of codes.
+  bool sharesHeaders =
+      shape.numLinears > 1 && (shape.format == WeightFormat::Q4_K ||
+                               shape.format == WeightFormat::Q5_K);
+  tile.kStep = group == 0 ? 4 : sharesHeaders ? 16 : 8;
   int64_t quads = kQuadsPerTile / tile.splits, most = kMostLanes;
   if (paddedColumns / tile.kStep * quads > kMostLanes) {
     tile.kStep *= 2;

@@ -12,6 +12,8 @@ FamilyStrategy getNvidiaStrategy(target::DeviceAttr device) {
   FamilyStrategy strategy;
   // Of 64, 128, 256 and 1024 the best on an H200 (docs/performance.md).
   strategy.gemv.maxLanes = 256;
+  if (device.hasFeature("f16_arithmetic"))
+    strategy.gemv.decode = "halves";
   // A GEMM's workgroups would be fewer than the multiprocessors, each with a
   // long way to go.
   strategy.gemv.maxShapeRows = 128;

@@ -58,10 +58,10 @@ def Graph_LoweringConfigAttr : AttrDef<GraphDialect, "LoweringConfig"> {
     staged at once, of `expert_gemv` the number of experts; `gemm_matrix`: the same of a workgroup, then rows and columns of a subgroup;
     sdpa: queries per workgroup, queries per invocation, invocations that share these, keys per block, invocations that share
     a value; `sdpa_matrix`: queries per workgroup, keys per block). `splits` is the number of workgroups that share
-    one result (K splits, key splits). `arithmetic` is the type in which a linear multiplies weights and activations
+    one result (K splits, key splits) or, of a GEMV, a tile's quads. `arithmetic` is the type in which a linear multiplies weights and activations
     (`f32`, `f16`, `i8`), `reduction` how the invocations of a workgroup add their sums (`workgroup` memory or
     `subgroup` operations), `decode` how weights of at most 8 bits become numbers (`convert` words: shift, mask and
-    convert; convert `bytes`; put the code into a float's mantissa under an `exponent`). `accumulators` and `registers` are the estimate that the choice rests on, in 32-bit
+    convert; convert `bytes`; put the code into a float's mantissa under an `exponent`; likewise pairs of them into `halves`). `accumulators` and `registers` are the estimate that the choice rests on, in 32-bit
     registers per invocation.
   }];
   let parameters = (ins

@@ -50,8 +50,8 @@ static ParseResult parseLoweringChoices(mlir::AsmParser &parser,
     else if (name == "reduction")
       parsed = parseChoice(parser, name, {"workgroup", "subgroup"}, reduction);
     else if (name == "decode")
-      parsed =
-          parseChoice(parser, name, {"convert", "bytes", "exponent"}, decode);
+      parsed = parseChoice(parser, name,
+                           {"convert", "bytes", "exponent", "halves"}, decode);
     else if (name == "splits")
       parsed = parser.parseInteger(splits);
     else if (name == "accumulators")

@@ -488,6 +488,16 @@ TEST_F(LinearTest, everyTileComputesTheSame) {
   }
 }
 
+/// As exact as codes that are converted.
+TEST_F(GateTest, nibblesByHalves) {
+  for (const char *encoding : {"q4_0", "q4_k", "i4_g128_asym", "q6_k"})
+    for (int rows : {1, 5}) {
+      codegen::LinearTile tile{true, {64, 1, 1}, rows == 1 ? 1 : 2, 8, 32,
+                               0,    0};
+      check(encoding, rows, 4e-6, "adreno-840", &tile, ", decode = halves");
+    }
+}
+
 // One subgroup, and several whose sums meet in workgroup memory; more rows than
 // a tile has; two linears side by side and in turn; with a norm.
 class SubgroupSumsTest : public GateTest {
