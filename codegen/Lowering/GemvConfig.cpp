@@ -30,6 +30,7 @@ GemvConfig::GemvConfig(RegionContext &context, LinearRegion &parts) {
   kStep = tile[2];
   quadsAtOnce = kQuadsPerTile / std::max<int64_t>(config.getSplits(), 1);
   stagedColumns = tile.size() > 3 ? tile[3] : 0;
+  tileWorkgroups = tile.size() > 4 && !parts.experts ? tile[4] : 0;
   isStagedOnce = stagedColumns == parts.layout().paddedColumns;
   isHalf = config.getArithmetic() == "f16";
   decode = decodeOf(config.getDecode());
@@ -74,6 +75,16 @@ LogicalResult GemvConfig::verify(RegionContext &context,
                    << " columns; it deals one tile of one expert to 1, 2 or 4 "
                       "that add up by subgroups, and takes parts of groups of "
                       "input that is not staged";
+  if (tileWorkgroups != 0 &&
+      (tileRows != 1 || context.rowsOf(parts.resultType()) != 1 ||
+       stagedColumns != 0 || tilesAtOnce != 1 || linearsAtOnce != numLinears ||
+       subgroup == 0 || shares * kStep != layout.paddedColumns))
+    return error()
+           << "has " << tileWorkgroups
+           << " workgroups for all tiles; they take one row that is not "
+              "staged and add up by subgroups, and the "
+           << shares << " shares must be all " << layout.paddedColumns
+           << " columns";
   if (isHalf && (columnsPerUnit(layout.format) != 8 || stagedColumns == 0 ||
                  codebookOf(layout.format) != Codebook::None))
     return error() << "has f16 arithmetic for " << formatName(layout.format)

@@ -24,6 +24,9 @@ struct GemvConfig {
   /// Quads of a tile that a workgroup takes: all of them, unless the config
   /// deals them to several workgroups (its splits).
   int64_t quadsAtOnce;
+  /// Workgroups that go over all tiles, each over every so-manieth, with the
+  /// lane's inputs in registers; 0 for a workgroup a tile.
+  int64_t tileWorkgroups;
   /// The columns that are staged at once, in workgroup memory; 0 for none.
   int64_t stagedColumns;
   bool isStagedOnce, isHalf;

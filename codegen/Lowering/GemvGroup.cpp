@@ -50,6 +50,8 @@ SmallVector<Value> GemvGroup::loadInputs(State &state, int64_t quad) const {
   Value number = b.add(state.first, quad);
   if (input.stage)
     return {input.stage->loadQuad(number)};
+  if (!input.preloaded.empty())
+    return {input.preloaded[input.firstPreloaded + quad]};
   SmallVector<Value> inputs;
   for (ArrayRef<Value> own : state.ownInputs)
     inputs.push_back(input.exchange->vector(own, quad));

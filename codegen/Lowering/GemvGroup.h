@@ -25,6 +25,11 @@ struct GemvInput {
   GemvStage *stage = nullptr;
   /// Set when lanes hand each other what they load.
   GemvExchange *exchange = nullptr;
+  /// Of the only row, the lane's vectors of x, times the norm's gain, which are
+  /// the same for all tiles; empty where they are loaded when they are needed.
+  SmallVector<Value> preloaded;
+  /// The number of the group's first one among them.
+  int64_t firstPreloaded = 0;
 
   int64_t numRows() const { return static_cast<int64_t>(rowBases.size()); }
 };

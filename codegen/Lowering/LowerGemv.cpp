@@ -10,11 +10,7 @@
 // is scaled. Rows of expert_linears are places (ExpertPlace.h), one to a
 // workgroup.
 
-#include "codegen/Lowering/Elementwise.h"
-#include "codegen/Lowering/ExpertPlace.h"
-#include "codegen/Lowering/GemvConfig.h"
-#include "codegen/Lowering/GemvGroup.h"
-#include "codegen/Lowering/GemvStage.h"
+#include "codegen/Lowering/GemvKernel.h"
 #include "codegen/Lowering/Reduction.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -22,96 +18,6 @@
 #include <algorithm>
 
 namespace llmc::codegen {
-
-namespace {
-
-class GemvKernel : GemvConfig {
-public:
-  GemvKernel(RegionContext &context, LinearRegion &parts)
-      : GemvConfig(context, parts), context(context), parts(parts),
-        unit(context, context.getConfig().getWorkgroup()), b(unit.builder()),
-        numRows(context.rowsOf(parts.resultType()) * parts.placesPerRow()),
-        partialLanes(subgroup ? lanes / subgroup * quadsAtOnce : lanes) {
-    if (parts.experts)
-      experts.emplace(unit, parts);
-  }
-
-  LogicalResult emit();
-
-private:
-  /// Some linears that are computed by one loop.
-  using Pass = MutableArrayRef<WeightDecoder>;
-  /// Ordered [linear][row], a vector over the quad's rows each.
-  using Sums = SmallVector<Value>;
-
-  /// Of one linear in the workgroup's tiles, vectors over the rows of a quad.
-  int64_t numResults() const { return tilesAtOnce * tileRows * quadsAtOnce; }
-  void bindWeights(int64_t first);
-  void runPasses();
-  void runPass(Pass pass, int64_t firstSum);
-  Value elementOf(Value group, const WeightDecoder &decoder);
-  int64_t sharesPerGroup(const WeightDecoder &decoder) const {
-    return std::max<int64_t>(decoder.columnsPerGroup() / kStep, 1);
-  }
-  std::optional<GemvGroup::Part> partOfGroup(const WeightDecoder &decoder);
-  Value firstGroup(const WeightDecoder &decoder);
-  SmallVector<Value> runGroups(Pass pass, int64_t firstSum, Value first,
-                               Value last, ValueRange start);
-  SmallVector<Value> runStages(Pass pass, int64_t firstSum, ValueRange start);
-  bool sumsWait(const WeightDecoder &decoder) const;
-  Sums loadSums(Pass pass, int64_t firstSum);
-  void keepPartials(const Sums &sums, int64_t firstSum);
-  Value sumOverShares(int64_t section, Value result);
-  void reducePass();
-  void fillStage(Value firstQuad, Value numQuads);
-  Value overRow(Value base, Value initial,
-                llvm::function_ref<Value(Value x, Value total)> add);
-  Value inverseRoot(Value base);
-  Value scaleStage();
-  void prepareStage();
-  void takePlace();
-  void setBegin(Value tileOfWeight);
-  void normalize();
-  LogicalResult reduceAndStore();
-  std::pair<Value, Value> partialOf(Value result);
-  std::pair<Value, Value> placeOf(Value result);
-  LogicalResult storeResult(Value result, int64_t ofLane);
-
-  RegionContext &context;
-  LinearRegion &parts;
-  KernelUnit unit;
-  KernelBuilder &b;
-  int64_t numRows;
-  /// Sums of a row that meet in workgroup memory.
-  int64_t partialLanes;
-  /// [linear][tile].
-  std::vector<WeightDecoder> decoders;
-  std::optional<LinearInput> input;
-  std::optional<GemvStage> stage;
-  std::optional<GemvExchange> exchange;
-  /// What the input is multiplied by when it is staged; null for nothing.
-  Value stageFactor;
-  GemvInput rows;
-  /// What the sums of each row are multiplied by in the end; empty for nothing.
-  SmallVector<Value> resultFactors;
-  /// Of the linears whose sums were added up before those of the next took
-  /// their place: the results of this lane, number lane, lane + lanes, ….
-  SmallVector<SmallVector<Value>> earlierResults;
-  /// Set for expert_linears.
-  std::optional<ExpertPlaces> experts;
-  /// The lane's number, its quad of the weight and its share of the columns;
-  /// the workgroup's first quad of the result and its first row.
-  Value lane, quad, share, firstQuad, firstRow;
-  /// [linear][tile][row][lane] in workgroup memory.
-  Value partials;
-  /// The first group and behind the last one.
-  Value begin, groups;
-  /// Whether another dispatch may have the workgroup's expert, where `begin` is
-  /// `groups`.
-  bool mayBeElsewhere = false;
-  /// Workgroup memory: what is needed after the loops only.
-  Value waitingPlace, waitingFactors;
-};
 
 //===----------------------------------------------------------------------===//
 // The loop
@@ -153,6 +59,7 @@ SmallVector<Value> GemvKernel::runGroups(Pass pass, int64_t firstSum,
       return next;
     }
     for (int64_t number = 0; number < groupsAtOnce; ++number) {
+      rows.firstPreloaded = number * inGroup;
       sums = inner.add(
           places, b.add(element, number * inGroup),
           [&] { return sumsWait(any) ? loadSums(pass, firstSum) : sums; },
@@ -166,6 +73,8 @@ SmallVector<Value> GemvKernel::runGroups(Pass pass, int64_t firstSum,
       next.append(sums);
     return next;
   };
+  if (tileWorkgroups != 0) // a lane has one share
+    return body(first, start);
   return b.forLoop(first, last, b.index(stride), start, body);
 }
 
@@ -291,11 +200,15 @@ void GemvKernel::keepPartials(const Sums &sums, int64_t firstSum) {
 /// Linears of one pass after the other have their sums in the same workgroup
 /// memory, of which occupancy depends, unless the input is staged: then there
 /// are no registers for the results of the first.
-void GemvKernel::runPasses() {
+void GemvKernel::makePartials() {
   auto numLinears = static_cast<int64_t>(parts.linears.size());
   partials = b.workgroupMemory((stage ? numLinears : linearsAtOnce) *
                                    tilesAtOnce * tileRows * partialLanes,
                                b.f32x4());
+}
+
+void GemvKernel::runPasses() {
+  auto numLinears = static_cast<int64_t>(parts.linears.size());
   for (int64_t first = 0; first < numLinears; first += linearsAtOnce) {
     if (stage && first != 0)
       takePlace();
@@ -339,185 +252,6 @@ void GemvKernel::reducePass() {
   b.barrier();
 }
 
-//===----------------------------------------------------------------------===//
-// The norm, and the range of half precision
-//===----------------------------------------------------------------------===//
-
-/// `add` over the lane's share of a row of the input, four columns at a time.
-Value GemvKernel::overRow(Value base, Value initial,
-                          llvm::function_ref<Value(Value, Value)> add) {
-  int64_t quads = parts.layout().paddedColumns / 4;
-  return b.forLoop(lane, b.opaqueIndex(quads), b.index(lanes), initial,
-                   [&](Value quad, ValueRange carried) {
-                     return SmallVector<Value>{
-                         add(input->load(base, quad), carried.front())};
-                   })[0];
-}
-
-/// What the norm multiplies a row of the input by; the same for every lane.
-Value GemvKernel::inverseRoot(Value base) {
-  Value squares = overRow(base, b.f32(0.0), [&](Value x, Value sum) {
-    for (int64_t i = 0; i < 4; ++i)
-      sum = b.fma(b.extract(x, i), b.extract(x, i), sum);
-    return sum;
-  });
-  Value mean = b.mul(sumOverWorkgroup(b, squares, lane, lanes, subgroup),
-                     b.f32(1.0 / static_cast<double>(parts.layout().columns)));
-  Value root =
-      b.sqrt(b.add(mean, b.f32(parts.norm.getEpsilon().convertToFloat())));
-  return b.div(b.f32(1.0), root);
-}
-
-/// Half precision: sets the power of two that the input is multiplied by, and
-/// returns the factor of the result. With a norm, it is the one next to the
-/// norm's own factor; numbers are then of the size of the gains. Else it brings
-/// the largest number of the row between a quarter and half of the largest one
-/// allowed.
-Value GemvKernel::scaleStage() {
-  constexpr int64_t kExponent = 0x7f800000;
-  double half = GemvGroup::halfFactor(decoders.front());
-  Value base = rows.rowBases.front();
-  if (parts.norm) {
-    Value inverse = inverseRoot(base);
-    Value power = b.bitcastToF32(b.bitAnd(b.bitcastToI32(inverse), kExponent));
-    stageFactor = b.mul(power, b.f32(half));
-    return b.div(inverse, stageFactor);
-  }
-  constexpr double kTarget = 2048;
-  static_assert(2 * kTarget <= GemvGroup::kLargestHalfInput);
-  Value largest = overRow(base, b.f32(0.0), [&](Value x, Value most) {
-    for (int64_t i = 0; i < 4; ++i)
-      most = b.max(most, b.abs(b.extract(x, i)));
-    return most;
-  });
-  largest = maxOverWorkgroup(b, largest, lane, lanes);
-  // Of a row of zeros or tiny numbers, as if they were a little larger, so that
-  // the factor is finite.
-  Value power = b.bitcastToF32(
-      b.bitAnd(b.bitcastToI32(b.max(largest, b.f32(0x1p-100))), kExponent));
-  stageFactor = b.div(b.f32(kTarget * half), power);
-  return b.div(power, b.f32(kTarget * half));
-}
-
-/// Before the loops. What is needed after them only waits in workgroup memory:
-/// it would be registers in them.
-void GemvKernel::prepareStage() {
-  stage.emplace(b, *input, decoders.front(), stagedColumns, lanes, isHalf);
-  rows.stage = &*stage;
-  waitingPlace = b.workgroupMemory(lanes, b.i32x4());
-  SmallVector<Value> place;
-  for (Value number : {quad, share, firstRow, begin})
-    place.push_back(b.toI32(number));
-  b.store(b.vector(place), waitingPlace, lane);
-  if (isHalf) {
-    waitingFactors = b.workgroupMemory(2, b.getF32Type());
-    Value resultFactor = scaleStage();
-    b.ifThen(b.equal(lane, b.index(0)), [&] {
-      b.store(stageFactor, waitingFactors, b.index(0));
-      b.store(resultFactor, waitingFactors, b.index(1));
-    });
-  }
-  if (isStagedOnce)
-    fillStage(b.index(0), b.opaqueIndex(stagedColumns / 4));
-  else
-    b.barrier();
-}
-
-/// What waits, behind a barrier: compilers would keep what they loaded before.
-void GemvKernel::takePlace() {
-  b.barrier();
-  Value place = b.load(waitingPlace, lane);
-  int64_t number = 0;
-  for (Value *index : {&quad, &share, &firstRow, &begin})
-    *index = b.toIndex(b.extract(place, number++));
-  firstQuad =
-      b.mul(experts ? b.groupId(gpu::Dimension::x) : b.div(quad, kQuadsPerTile),
-            kQuadsPerTile);
-  rows.rowBases.front() = input->rowBase(firstRow, 0);
-  if (isHalf)
-    stageFactor = b.load(waitingFactors, b.index(0));
-}
-
-/// Sets what the results of each row are multiplied by.
-void GemvKernel::normalize() {
-  for (Value base : rows.rowBases)
-    if (parts.norm)
-      resultFactors.push_back(inverseRoot(base));
-}
-
-//===----------------------------------------------------------------------===//
-// Results
-//===----------------------------------------------------------------------===//
-
-/// Of result number `result`: the tile and row together, and the quad in the
-/// tile.
-std::pair<Value, Value> GemvKernel::partialOf(Value result) {
-  if (tilesAtOnce * tileRows == 1)
-    return {b.index(0), result};
-  return {b.div(result, quadsAtOnce), b.rem(result, quadsAtOnce)};
-}
-
-/// Of result number `result`: the row of the tile, and the quad of the weight.
-std::pair<Value, Value> GemvKernel::placeOf(Value result) {
-  auto [row, quadInTile] = partialOf(result);
-  Value quad = b.add(firstQuad, quadInTile);
-  if (tilesAtOnce > 1) {
-    quad = b.add(quad, b.mul(b.div(row, tileRows), kQuadsPerTile));
-    row = b.rem(row, tileRows);
-  }
-  return {row, quad};
-}
-
-/// Result number `result`; of this lane's results number `ofLane`.
-LogicalResult GemvKernel::storeResult(Value result, int64_t ofLane) {
-  auto [row, quad] = placeOf(result);
-  Value factor;
-  for (auto [number, ofRow] : llvm::enumerate(resultFactors))
-    factor =
-        factor ? b.select(b.equal(row, b.index(number)), ofRow, factor) : ofRow;
-  Value resultRow = b.add(firstRow, row);
-  if (experts) {
-    quad = b.add(quad, experts->firstQuadOf(resultRow));
-    resultRow = experts->rowOf(resultRow);
-  }
-  ElementwiseEmitter emitter(unit, resultRow, quad);
-  for (auto [number, linear] : llvm::enumerate(parts.linears)) {
-    size_t last = number - earlierResults.size();
-    Value sum =
-        number < earlierResults.size()
-            ? earlierResults[number][ofLane]
-            : sumOverShares(static_cast<int64_t>(last) * tileRows, result);
-    emitter.map(linear->getResult(0),
-                factor ? b.mul(sum, b.splat(factor)) : sum);
-  }
-  for (unsigned number = 0; number < context.getRegion().getNumResults();
-       ++number)
-    if (failed(emitter.storeResult(number)))
-      return failure();
-  return success();
-}
-
-LogicalResult GemvKernel::reduceAndStore() {
-  int64_t usedQuads = paddedRow(parts.outputs()) / 4;
-  LogicalResult ok = success();
-  for (int64_t base = 0; base < numResults(); base += lanes) {
-    Value result = b.add(lane, base);
-    auto [row, quad] = placeOf(result);
-    Value stores = b.less(result, b.index(numResults()));
-    if (usedQuads % (quadsAtOnce * tilesAtOnce) != 0)
-      stores = b.logicalAnd(stores, b.less(quad, b.index(usedQuads)));
-    if (numRows % tileRows != 0)
-      stores =
-          b.logicalAnd(stores, b.less(b.add(firstRow, row), b.index(numRows)));
-    if (mayBeElsewhere)
-      stores = b.logicalAnd(stores, b.less(begin, groups));
-    b.ifThen(stores, [&] { ok = storeResult(result, base / lanes); });
-    if (failed(ok))
-      return failure();
-  }
-  return success();
-}
-
 /// Those of a pass, whose first linear is `first`. A second tile that the
 /// weight does not have is the first one again, and nothing of it is stored.
 void GemvKernel::bindWeights(int64_t first) {
@@ -547,6 +281,57 @@ void GemvKernel::setBegin(Value tileOfWeight) {
   begin = works ? b.select(works, b.index(0), groups) : b.index(0);
 }
 
+/// The lane's quad, of the tile or part of a tile with that number, and its
+/// weights.
+void GemvKernel::bindTile(Value ofWeight) {
+  quad = b.add(b.mul(ofWeight, quadsAtOnce), b.rem(lane, quadsAtOnce));
+  decoders.clear();
+  decoders.reserve(parts.linears.size() * tilesAtOnce);
+  bindWeights(0);
+}
+
+/// The workgroup's tile, from its columns to its results.
+LogicalResult GemvKernel::emitTile() {
+  if (stagedColumns != 0)
+    prepareStage();
+  if (!partials)
+    makePartials();
+  runPasses();
+  if (isHalf)
+    resultFactors.push_back(b.load(waitingFactors, b.index(1)));
+  // The input is in the cache by now, and less is alive than before the loop.
+  if (!isHalf && tileWorkgroups == 0)
+    normalize();
+  // A stage's place and the sums of a norm come by barriers, unless one
+  // subgroup is all.
+  bool hasBarrier = stage || (!isHalf && parts.norm && subgroup != lanes);
+  if (!hasBarrier || tileWorkgroups != 0)
+    b.barrier();
+  return reduceAndStore();
+}
+
+/// Every so-manieth tile. What depends on the input alone comes first.
+LogicalResult GemvKernel::emitTilesInTurn() {
+  for (int64_t number = 0; number < kStep / 4; ++number) {
+    Value at = b.add(b.mul(share, kStep / 4), number);
+    Value x = input->load(rows.rowBases.front(), at),
+          gain = input->loadGain(at);
+    rows.preloaded.push_back(gain ? b.mul(x, gain) : x);
+  }
+  normalize();
+  makePartials();
+  LogicalResult ok = success();
+  b.forLoop(b.groupId(gpu::Dimension::x),
+            b.index(llvm::divideCeilSigned(parts.outputs(), 4 * quadsAtOnce)),
+            b.index(tileWorkgroups), [&](Value tile) {
+              firstQuad = b.mul(tile, quadsAtOnce);
+              bindTile(tile);
+              ok = emitTile();
+              b.barrier(); // sums of this tile are read
+            });
+  return ok;
+}
+
 LogicalResult GemvKernel::emit() {
   FailureOr<LinearInput> bound = LinearInput::bind(unit, parts);
   if (failed(bound))
@@ -559,10 +344,8 @@ LogicalResult GemvKernel::emit() {
   firstRow = rowTiles == 1 ? b.index(0)
                            : b.mul(b.groupId(gpu::Dimension::y), tileRows);
   Value ofWeight = experts ? experts->tileOfWeight(firstRow, tile) : tile;
-  quad = b.add(b.mul(ofWeight, quadsAtOnce), b.rem(lane, quadsAtOnce));
   share = b.div(lane, quadsAtOnce);
-  decoders.reserve(parts.linears.size() * tilesAtOnce);
-  bindWeights(0);
+  bindTile(ofWeight);
   rows.input = &*input;
   for (int64_t row = 0; row < tileRows; ++row)
     rows.rowBases.push_back(input->rowBase(
@@ -572,28 +355,15 @@ LogicalResult GemvKernel::emit() {
     rows.exchange = &exchange.emplace(b, *input, subgroup);
   groups = b.opaqueIndex(decoders.front().numGroups());
   setBegin(ofWeight);
-  if (stagedColumns != 0)
-    prepareStage();
-  runPasses();
-  if (isHalf)
-    resultFactors.push_back(b.load(waitingFactors, b.index(1)));
-  // The input is in the cache by now, and less is alive than before the loop.
-  if (!isHalf)
-    normalize();
-  // A stage's place and the sums of a norm come by barriers, unless one
-  // subgroup is all.
-  if (!stage && (isHalf || !parts.norm || subgroup == lanes))
-    b.barrier();
-  if (failed(reduceAndStore()))
+  if (failed(tileWorkgroups != 0 ? emitTilesInTurn() : emitTile()))
     return failure();
-  unit.finish(
-      parts.label(context.getConfig().getKind().getValue(), numRows),
-      {llvm::divideCeilSigned(parts.outputs(), 4 * quadsAtOnce * tilesAtOnce),
-       rowTiles, 1});
+  int64_t tiles =
+      llvm::divideCeilSigned(parts.outputs(), 4 * quadsAtOnce * tilesAtOnce);
+  unit.finish(parts.label(context.getConfig().getKind().getValue(), numRows),
+              {tileWorkgroups != 0 ? std::min(tileWorkgroups, tiles) : tiles,
+               rowTiles, 1});
   return success();
 }
-
-} // namespace
 
 LogicalResult lowerGemv(RegionContext &context) {
   FailureOr<LinearRegion> parts = analyzeLinear(context);

@@ -241,6 +241,31 @@ static std::optional<LinearTile> dealtTile(const LinearShape &shape,
                                               : std::nullopt;
 }
 
+/// A tile of one row of a vocabulary whose codes are much to decode: workgroups
+/// that go over many tiles have their inputs in registers.
+static std::optional<LinearTile> turningTile(const LinearShape &shape,
+                                             const DeviceLimits &device,
+                                             const GemvStrategy &strategy,
+                                             const LinearTile &whole) {
+  constexpr int64_t kLanes = 256, kWorkgroupsPerUnit = 16;
+  int64_t tiles = ceilDiv(shape.N, 4 * kQuadsPerTile),
+          workgroups = kWorkgroupsPerUnit * device.computeUnits,
+          group = scaleGroupColumns(shape.format),
+          step = shape.K * kQuadsPerTile / kLanes;
+  bool isWhole = shape.K * kQuadsPerTile % kLanes == 0 && step % 4 == 0 &&
+                 (step == 2 * group || step == group);
+  if (!strategy.dealsTiles || whole.rows != 1 || shape.numLinears != 1 ||
+      whole.columns != 4 || highWords(shape.format) == 0 || !isWhole ||
+      tiles < 2 * workgroups || kLanes % device.subgroupSize != 0 ||
+      device.maxInvocations < kLanes)
+    return std::nullopt;
+  LinearTile tile = whole;
+  tile.workgroup[0] = kLanes;
+  tile.kStep = step;
+  tile.tileWorkgroups = workgroups;
+  return tile;
+}
+
 std::optional<LinearTile> selectGemv(const LinearShape &shape,
                                      const DeviceLimits &device,
                                      const GemvStrategy &strategy) {
@@ -274,6 +299,7 @@ std::optional<LinearTile> selectGemv(const LinearShape &shape,
       tile.workgroup[0] = selectLanes(shape, tile.kStep, device, strategy);
     }
     tile = dealtTile(shape, device, strategy, tile).value_or(tile);
+    tile = turningTile(shape, device, strategy, tile).value_or(tile);
     tile.accumulators = rows * tile.columns;
     tile.registers = gemvRegisters(shape, tile, device, strategy);
     bool fits = tile.registers <= device.registersMax &&

@@ -47,6 +47,8 @@ struct LinearTile {
   int64_t accumulators, registers;
   /// Workgroups that the quads of a GEMV's tile are dealt to: 1, 2 or 4.
   int64_t splits = 1;
+  /// Workgroups of a GEMV that go over all tiles; 0 for one a tile.
+  int64_t tileWorkgroups = 0;
 };
 
 /// Registers of the inner loop of a kernel with that tile (GemvTile.cpp,

@@ -66,10 +66,11 @@ toConfig(StringRef kind, const LinearTile &tile, const LinearProblem &problem,
     int64_t staged = gemvStagedColumns(shape, tile, problem.limits, gemv);
     if (staged == 0)
       staged = gemvExchangedColumns(shape, tile, problem.limits, gemv);
-    if (staged != 0 || numExperts != 0)
+    int64_t last = numExperts != 0 ? numExperts : tile.tileWorkgroups;
+    if (staged != 0 || last != 0)
       sizes.push_back(staged);
-    if (numExperts != 0)
-      sizes.push_back(numExperts);
+    if (last != 0)
+      sizes.push_back(last);
     StringRef arithmetic = takesArithmetic(shape, tile, problem.limits, gemv)
                                ? gemv.arithmetic
                                : "f32";

@@ -54,6 +54,7 @@ static std::string readTile(graph::LoweringConfigAttr config,
   tile.columns = config.getTile()[1];
   tile.kStep = config.getTile()[2];
   tile.splits = config.getSplits();
+  tile.tileWorkgroups = 0;
   tile = withEstimate(problem, tile);
   return checkLinearTile(problem, tile);
 }

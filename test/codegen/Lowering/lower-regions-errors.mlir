@@ -253,6 +253,28 @@ module attributes {target.device = #device} {
   quirks = []>
 module attributes {target.device = #device} {
   graph.weight @w : tensor<64x64x!graph.encoded<q8_0>> from [#graph.source<file = 0, offset = 0, rows = 64>]
+  func.func @tiles_in_turn_without_subgroups(%x: tensor<?x64xf32> {graph.name = "x"}) -> (tensor<?x64xf32> {graph.name = "y"}) {
+    %w = graph.load_weight @w : tensor<64x64x!graph.encoded<q8_0>>
+    // expected-error @+1 {{of kind gemv has 2 workgroups for all tiles; they take one row that is not staged and add up by subgroups, and the 4 shares must be all 64 columns}}
+    %y = graph.region (%a = %x : tensor<?x64xf32>, %b = %w : tensor<64x64x!graph.encoded<q8_0>>) -> (tensor<?x64xf32>)
+        attributes {lowering_config = #graph.lowering_config<"gemv", workgroup = [16, 1, 1], tile = [1, 4, 32, 0, 2]>} {
+      %0 = graph.quantized_linear %a, %b : tensor<?x64xf32>, tensor<64x64x!graph.encoded<q8_0>> -> tensor<?x64xf32>
+      graph.yield %0 : tensor<?x64xf32>
+    }
+    return %y : tensor<?x64xf32>
+  }
+}
+
+// -----
+
+#device = #target.device<name = "test", family = generic, subgroup_size = 16, max_invocations = 256,
+  max_workgroup_size = [256, 256, 64], max_workgroup_count = [65535, 65535, 65535], workgroup_memory_bytes = 16384,
+  workgroup_memory_on_chip = true, registers_full_occupancy = 64, registers_max = 128, compute_units = 4,
+  buffer_alignment = 16, max_buffer_range = 134217728, max_allocation = 134217728, max_push_constant_bytes = 128,
+  spirv_minor = 3, vulkan_minor = 1, max_unroll = 32, row_buckets = [1, 8, 32], kv_type = "f32", features = [],
+  quirks = []>
+module attributes {target.device = #device} {
+  graph.weight @w : tensor<64x64x!graph.encoded<q8_0>> from [#graph.source<file = 0, offset = 0, rows = 64>]
   func.func @too_wide(%x: tensor<?x64xf32> {graph.name = "x"}) -> (tensor<?x64xf32> {graph.name = "y"}) {
     %w = graph.load_weight @w : tensor<64x64x!graph.encoded<q8_0>>
     // expected-error @+1 {{of kind gemv has a tile of 12 columns, neither four nor four for each linear or for some tiles of one, a power of two}}

@@ -122,9 +122,12 @@ std::string tiledText(std::string text, const codegen::LinearTile &tile,
       << "attributes {lowering_config = #graph.lowering_config<\""
       << (tile.isGemv ? "gemv" : "gemm") << "\", workgroup = ["
       << tile.workgroup[0] << ", " << tile.workgroup[1] << ", 1], tile = ["
-      << tile.rows << ", " << tile.columns << ", " << tile.kStep
-      << (staged ? ", " + std::to_string(staged) : "") << "]" << choices
-      << ">} ";
+      << tile.rows << ", " << tile.columns << ", " << tile.kStep;
+  if (staged || tile.tileWorkgroups)
+    llvm::raw_string_ostream(config) << ", " << staged;
+  if (tile.tileWorkgroups)
+    llvm::raw_string_ostream(config) << ", " << tile.tileWorkgroups;
+  llvm::raw_string_ostream(config) << "]" << choices << ">} ";
   return text.insert(text.find("{\n", text.find("graph.region")), config);
 }
 
@@ -526,6 +529,19 @@ TEST_F(SubgroupSumsTest, ofWholeTiles) {
         checkTile("q4_0",
                   {true, {lanes, 1, 1}, rows == 1 ? 1 : 2, columns, 32, 0, 0},
                   rows);
+}
+
+// Each workgroup goes over every second tile of three, with its inputs in
+// registers.
+TEST_F(SubgroupSumsTest, ofTilesInTurn) {
+  auto check = [&](const char *encoding, int64_t lanes, int64_t step) {
+    checkTile(encoding, {true, {lanes, 1, 1}, 1, 8, step, 0, 0, 1, 2}, 1);
+  };
+  check("q6_k", 64, 16);
+  check("q6_k", 32, 32);
+  check("q4_k", 32, 32);
+  check("q4_0", 64, 16);
+  check("f16", 64, 16);
 }
 
 // Numbers of invocations that are no power of two, and more than there are

@@ -182,6 +182,15 @@ TEST(LinearTile, smallWeightsAreDealtToManyInvocations) {
         EXPECT_GE(lanes, 256);
         EXPECT_EQ(tile.splits, rows < 132 * 3 / 2 * 16 ? 2 : 1);
       }
+  // Of a vocabulary with high bits, workgroups take many tiles; their lanes have
+  // all columns.
+  for (int64_t columns : {1024, 2048}) {
+    LinearTile tile = tileOf(WeightFormat::Q6_K, 151936, columns);
+    EXPECT_EQ(tile.tileWorkgroups, 16 * 132);
+    EXPECT_EQ(tile.workgroup[0] / 4 * tile.kStep, columns);
+  }
+  EXPECT_EQ(tileOf(WeightFormat::Q6_K, 151936, 1536).tileWorkgroups, 0);
+  EXPECT_EQ(tileOf(WeightFormat::Q6_K, 32000, 1024).tileWorkgroups, 0);
   // A large weight keeps the memory busy by itself.
   EXPECT_EQ(tileOf(WeightFormat::Q4_0, 151936, 1024).kStep, 32);
   EXPECT_EQ(tileOf(WeightFormat::Q4_0, 151936, 1024).splits, 1);
