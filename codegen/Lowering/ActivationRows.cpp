@@ -27,7 +27,7 @@ Value unpackHalves(KernelBuilder &b, Value words) {
 
 ActivationRows::ActivationRows(KernelUnit &unit, const View &view,
                                program::Access access, int64_t width)
-    : builder(&unit.builder()), isHalf(view.isHalf), width(width) {
+    : builder(&unit.builder()), isHalf(view.isHalf) {
   assert((!isHalf || width != 1) && "a word holds two numbers of f16");
   KernelBuilder &b = *builder;
   Type word = isHalf ? Type(b.getI32Type()) : b.getF32Type();

@@ -24,7 +24,6 @@ public:
 private:
   KernelBuilder *builder;
   bool isHalf;
-  int64_t width;
   Value memref;
 };
 

@@ -24,11 +24,10 @@ FamilyStrategy getNvidiaStrategy(target::DeviceAttr device) {
     strategy.reduction = "subgroup";
     if (device.hasFeature("subgroup_shuffle")) {
       strategy.gemv.reduction = "subgroup";
-    // One row waits for latency alone: lanes share a key, and nothing but the
-    // scores passes between them.
-    if (device.hasFeature("subgroup_shuffle"))
-      strategy.sdpa.rowLanes = 256;
       strategy.gemv.dealsTiles = true;
+      // One row waits for latency alone: lanes share a key, and nothing but the
+      // scores passes between them.
+      strategy.sdpa.rowLanes = 256;
     }
   }
   return strategy;
