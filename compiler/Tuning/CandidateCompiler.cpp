@@ -175,7 +175,8 @@ std::vector<LinearOccurrence> findLinears(ModuleOp module,
       return;
     auto problem = codegen::linearProblemOf({region, device, rowsOf(region)});
     auto config = codegen::selectLinear({region, device, rowsOf(region)});
-    // Candidates are of the other kinds; no driver's compiler here has matrices.
+    // Candidates are of the other kinds; no driver's compiler here has
+    // matrices.
     if (failed(problem) || failed(config) || config->getKind() == "gemm_matrix")
       return;
     std::optional<codegen::LinearTile> chosen = codegen::selectLinearTile(

@@ -7,6 +7,7 @@
 
 #include "codegen/Strategy/LinearCandidates.h"
 
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace llmc::test {
@@ -123,10 +124,9 @@ std::string tiledText(std::string text, const codegen::LinearTile &tile,
       << (tile.isGemv ? "gemv" : "gemm") << "\", workgroup = ["
       << tile.workgroup[0] << ", " << tile.workgroup[1] << ", 1], tile = ["
       << tile.rows << ", " << tile.columns << ", " << tile.kStep;
-  if (staged || tile.tileWorkgroups)
-    llvm::raw_string_ostream(config) << ", " << staged;
-  if (tile.tileWorkgroups)
-    llvm::raw_string_ostream(config) << ", " << tile.tileWorkgroups;
+  for (int64_t size : {staged, tile.tileWorkgroups})
+    if (staged + tile.tileWorkgroups != 0)
+      llvm::raw_string_ostream(config) << ", " << size;
   llvm::raw_string_ostream(config) << "]" << choices << ">} ";
   return text.insert(text.find("{\n", text.find("graph.region")), config);
 }
@@ -501,8 +501,7 @@ TEST_F(GateTest, nibblesByHalves) {
     }
 }
 
-// One subgroup, and several whose sums meet in workgroup memory; more rows than
-// a tile has; two linears side by side and in turn; with a norm.
+// One subgroup and several; more rows than a tile has; pairs of linears.
 class SubgroupSumsTest : public GateTest {
 protected:
   void SetUp() override {
@@ -512,10 +511,10 @@ protected:
   }
   void checkTile(const char *encoding, const codegen::LinearTile &tile,
                  int rows) {
-    SCOPED_TRACE(std::to_string(tile.workgroup[0]) + " lanes, columns " +
-                 std::to_string(tile.columns) + ", k " +
-                 std::to_string(tile.kStep) + ", splits " +
-                 std::to_string(tile.splits));
+    SCOPED_TRACE(llvm::formatv("{0} lanes, columns {1}, k {2}, splits {3}",
+                               tile.workgroup[0], tile.columns, tile.kStep,
+                               tile.splits)
+                     .str());
     check(encoding, rows, 4e-6, "lavapipe", &tile,
           ", splits = " + std::to_string(tile.splits) +
               ", reduction = subgroup");
@@ -531,8 +530,7 @@ TEST_F(SubgroupSumsTest, ofWholeTiles) {
                   rows);
 }
 
-// Each workgroup goes over every second tile of three, with its inputs in
-// registers.
+// Each workgroup takes every second tile of three.
 TEST_F(SubgroupSumsTest, ofTilesInTurn) {
   auto check = [&](const char *encoding, int64_t lanes, int64_t step) {
     checkTile(encoding, {true, {lanes, 1, 1}, 1, 8, step, 0, 0, 1, 2}, 1);
@@ -544,8 +542,7 @@ TEST_F(SubgroupSumsTest, ofTilesInTurn) {
   check("f16", 64, 16);
 }
 
-// Numbers of invocations that are no power of two, and more than there are
-// shares.
+// Invocations that are no power of two, and more than there are shares.
 TEST_F(SubgroupSumsTest, ofPartsOfTilesAndGroups) {
   for (int64_t splits : {1, 2, 4})
     for (int64_t lanes : {16, 48, 160})
