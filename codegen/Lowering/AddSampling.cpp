@@ -5,6 +5,7 @@
 
 #include "codegen/Lowering/Passes.h"
 #include "codegen/Lowering/SamplingKernels.h"
+#include "dialects/Program/SelfTestFunctions.h"
 #include "dialects/Target/ModuleDevice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -57,7 +58,26 @@ Value copyBody(program::EntryOp from, EntryBuilder &to,
   return inArena;
 }
 
-SamplingSlices addSlices(EntryBuilder &entry, Location loc) {
+/// An entry of one row behind all others.
+program::EntryOp addEntry(ModuleOp module, Location loc, StringRef name,
+                          StringRef function) {
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  auto entry = program::EntryOp::create(builder, loc, name, function,
+                                        /*rows=*/1, /*arena_bytes=*/nullptr);
+  entry.getBody().emplaceBlock();
+  return entry;
+}
+
+bool hasSelfTests(ModuleOp module) {
+  return llvm::any_of(
+      module.getOps<program::EntryOp>(), [](program::EntryOp entry) {
+        return entry.getFunction().starts_with(program::kSelfTestPrefix);
+      });
+}
+
+/// `numChosen`: places of `chosen` that are told; `tokens`: of what storage.
+SamplingSlices addSlices(EntryBuilder &entry, Location loc, int64_t numChosen,
+                         Storage tokens) {
   Builder builder(loc.getContext());
   auto slice = [&](Storage storage, StringRef name, int64_t count, Type type) {
     return entry.slice(loc, storage, name, count * 4,
@@ -69,9 +89,29 @@ SamplingSlices addSlices(EntryBuilder &entry, Location loc) {
       slice(Storage::Input, "sampling", kNumSamplingWords, integer);
   slices.recent = slice(Storage::Input, "recent", kSamplingRing, integer);
   slices.draws = slice(Storage::Input, "draws", kSamplingRing, number);
-  slices.tokens = slice(Storage::Input, "tokens", 1, integer);
-  slices.chosen = slice(Storage::Output, "chosen", kSamplingRing, integer);
+  slices.tokens = slice(tokens, "tokens", 1, integer);
+  slices.chosen = entry.slice(loc, Storage::Output, "chosen", kSamplingRing * 4,
+                              RankedTensorType::get({1, numChosen}, integer));
   return slices;
+}
+
+/// The two dispatches alone, on logits that the host gives; it reads the token
+/// that the next step would evaluate.
+void addTest(KernelCache &kernels, target::DeviceAttr device,
+             program::SliceOp logits) {
+  Location loc = logits.getLoc();
+  EntryBuilder entry(kernels,
+                     addEntry(kernels.getModule(), loc, "selftest_sampling",
+                              program::kSamplingTest));
+  int64_t size = logits.getRowElements();
+  Type number = Builder(loc.getContext()).getF32Type();
+  Value row = entry.slice(loc, Storage::Input, "logits", logits.getBytes(),
+                          RankedTensorType::get({1, size}, number));
+  SamplingSlices slices =
+      addSlices(entry, loc, kNumTestedTokens, Storage::Output);
+  slices.logits = row;
+  slices.vocabularySize = size;
+  emitSampling(entry, device, loc, slices);
 }
 
 //===----------------------------------------------------------------------===//
@@ -95,17 +135,16 @@ struct AddSamplingPass final : impl::AddSamplingPassBase<AddSamplingPass> {
     if (!result || !canSample(*device, result.getRowElements()))
       return;
     Location loc = logits.getLoc();
-    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-    auto next = program::EntryOp::create(builder, loc, "next_r1", "next",
-                                         /*rows=*/1, /*arena_bytes=*/nullptr);
-    next.getBody().emplaceBlock();
     KernelCache kernels(module);
-    EntryBuilder entry(kernels, next);
+    EntryBuilder entry(kernels, addEntry(module, loc, "next_r1", "next"));
     Value row = copyBody(logits, entry, result);
-    SamplingSlices slices = addSlices(entry, loc);
+    SamplingSlices slices =
+        addSlices(entry, loc, kSamplingRing, Storage::Input);
     slices.logits = row;
     slices.vocabularySize = result.getRowElements();
     emitSampling(entry, *device, loc, slices);
+    if (hasSelfTests(module))
+      addTest(kernels, *device, result);
   }
 };
 

@@ -46,6 +46,8 @@ def AddSamplingPass : Pass<"llmc-add-sampling", "::mlir::ModuleOp"> {
     Nothing is added to a module that is no language model, nor where the vocabulary has more shares than a workgroup of
     the device has invocations.
 
+    Where the module has entries of self-tests, one more tests the two dispatches: `selftest_sampling` takes the logits as an input.
+
     - Needs `target.device` on the module.
 
     ```mlir

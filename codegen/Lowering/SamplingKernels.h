@@ -26,6 +26,10 @@ enum class SamplingWord {
 };
 inline constexpr int64_t kNumSamplingWords = 8;
 
+/// How many tokens the entry program::kSamplingTest chooses that are compared:
+/// the first places of its `chosen`.
+inline constexpr int64_t kNumTestedTokens = 8;
+
 /// Where the kernels read and write.
 struct SamplingSlices {
   /// A row of `vocabularySize` floats, in the arena.

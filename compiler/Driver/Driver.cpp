@@ -18,8 +18,10 @@
 #include "compiler/Serialization/SelfTestProgram.h"
 #include "compiler/Transforms/Passes.h"
 #include "compiler/Transforms/WeightTypes.h"
+#include "compiler/Verify/SamplingCase.h"
 #include "compiler/Verify/SelfTestCases.h"
 #include "dialects/Program/Program.h"
+#include "dialects/Program/SelfTestFunctions.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/PassManager.h"
@@ -286,7 +288,7 @@ Status Compilation::addSelfTests(ModuleOp module, SelfTests &tests) {
   for (auto function : llvm::make_early_inc_range(
            tests.functions->getOps<mlir::func::FuncOp>())) {
     auto name = function->getAttrOfType<mlir::StringAttr>("graph.function");
-    if (!name || !name.getValue().starts_with(serialization::kSelfTestPrefix))
+    if (!name || !name.getValue().starts_with(program::kSelfTestPrefix))
       function.erase();
   }
   return okStatus();
@@ -322,6 +324,8 @@ Status Compilation::finishSelfTests(const pipelines::Phase &planning,
   if (!cases)
     return toStatus(cases.takeError());
   tests.cases = std::move(*cases);
+  if (auto sampling = verify::makeSamplingCase(*tests.program))
+    tests.cases.push_back(std::move(*sampling));
   tests.functions = nullptr;
   return okStatus();
 }

@@ -3,6 +3,7 @@
 #include "compiler/Serialization/SelfTestProgram.h"
 
 #include "dialects/Program/Program.h"
+#include "dialects/Program/SelfTestFunctions.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -26,7 +27,7 @@ static void eraseKernels(ModuleOp module, const llvm::StringSet<> &kept) {
 
 OwningOpRef<ModuleOp> splitSelfTests(ModuleOp module) {
   auto isTest = [](program::EntryOp entry) {
-    return entry.getFunction().starts_with(kSelfTestPrefix);
+    return entry.getFunction().starts_with(program::kSelfTestPrefix);
   };
   OwningOpRef<ModuleOp> tests(module.clone());
   eraseEntries(module, isTest);

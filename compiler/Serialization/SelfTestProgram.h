@@ -11,12 +11,8 @@
 
 namespace llmc::serialization {
 
-/// What the functions of the entries that llmc-add-self-tests gave rise to
-/// begin with.
-inline constexpr StringRef kSelfTestPrefix = "selftest.";
-
-/// Takes the self-test entries out of |module|, which is not planned yet, and
-/// gives them with their kernels. Kernels that no entry of the model has are
+/// Takes the self-test entries (program::kSelfTestPrefix) out of |module|, which
+/// is not planned yet, and gives them with their kernels. Kernels that no entry of the model has are
 /// left in neither, nor are tests of them.
 OwningOpRef<ModuleOp> splitSelfTests(ModuleOp module);
 

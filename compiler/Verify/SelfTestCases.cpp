@@ -6,9 +6,9 @@
 #include "compiler/Verify/SelfTestCases.h"
 
 #include "compiler/Reference/Evaluator.h"
-#include "compiler/Serialization/SelfTestProgram.h"
 #include "compiler/Verify/Arithmetic.h"
 #include "dialects/Graph/Graph.h"
+#include "dialects/Program/SelfTestFunctions.h"
 #include "runtime/format/SelfTestFormula.h"
 
 #include <algorithm>
@@ -263,7 +263,7 @@ evaluateSelfTests(ModuleOp module, unsigned numThreads) {
   std::vector<FuncOp> functions;
   for (FuncOp function : module.getOps<FuncOp>())
     if (auto name = function->getAttrOfType<StringAttr>("graph.function");
-        name && name.getValue().starts_with(serialization::kSelfTestPrefix))
+        name && name.getValue().starts_with(program::kSelfTestPrefix))
       functions.push_back(function);
   std::list<reference::Evaluator> evaluators;
   for (unsigned i = 0; i < std::max(1u, numThreads); ++i) {

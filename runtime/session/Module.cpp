@@ -93,7 +93,9 @@ Status ModuleLoader::prepare(const vulkan::DeviceChoice &choice) {
                         Pipelines::create(module->device(), *module->file,
                                           *module->chosen, *module->cache,
                                           *module->timeline, numThreads,
-                                          injects(InjectedFault::Kind::Wrong)));
+                                          injects(InjectedFault::Kind::Wrong)
+                                              ? &options.fault.kernel
+                                              : nullptr));
   if (numThreads == 1)
     LLMC_RETURN_IF_ERROR(module->kernels->requireAll());
   const Timeline::Mark mark(*module->timeline, "weights");

@@ -25,12 +25,14 @@ enum class SelfTestMode {
   Never,
 };
 
-/// For tests of what is done against them: a variant's kernels are made wrong,
-/// or taken for unstable.
+/// For tests of what is done against them: a kernel of a variant is made wrong,
+/// or all are taken for unstable.
 struct InjectedFault {
   enum class Kind { None, Wrong, Unstable };
   Kind kind = Kind::None;
   std::string variant; // the target's name
+  /// Wrong: the first kernel that multiplies of those whose names begin so.
+  std::string kernel;
 };
 
 struct ModuleOptions {

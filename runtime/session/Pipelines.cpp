@@ -43,13 +43,17 @@ Status verifyCode(const format::Reader &reader,
 
 } // namespace
 
-/// The first kernel that multiplies floats adds them instead.
+/// The first kernel that multiplies floats adds them instead, of those whose
+/// names begin with `name`.
 Pipelines::DamagedKernel
 Pipelines::damageFirstKernel(const format::Reader &reader,
-                             const format::Variant &variant) {
+                             const format::Variant &variant,
+                             const std::string &name) {
   constexpr uint32_t kHeaderWords = 5, kAdd = 129, kMultiply = 133;
   for (int i = 0; i < variant.kernels_size(); ++i) {
     const format::Kernel &kernel = variant.kernels(i);
+    if (kernel.name().rfind(name, 0) != 0)
+      continue;
     const uint32_t *code = sourceOf(reader, kernel).code;
     DamagedKernel damaged{static_cast<size_t>(i),
                           {code, code + kernel.code_size() / 4}};
@@ -71,12 +75,13 @@ Pipelines::damageFirstKernel(const format::Reader &reader,
 StatusOr<std::unique_ptr<Pipelines>>
 Pipelines::create(vulkan::Device &device, const format::Reader &reader,
                   const format::Variant &variant, vulkan::PipelineCache &cache,
-                  Timeline &timeline, unsigned numThreads, bool damages) {
+                  Timeline &timeline, unsigned numThreads,
+                  const std::string *damagedName) {
   LLMC_RETURN_IF_ERROR(verifyCode(reader, variant));
   std::unique_ptr<Pipelines> result(
       new Pipelines(device, reader, variant, cache, timeline));
-  if (damages)
-    result->damaged = damageFirstKernel(reader, variant);
+  if (damagedName)
+    result->damaged = damageFirstKernel(reader, variant, *damagedName);
   LLMC_RETURN_IF_ERROR(result->createLayouts());
   result->slots.resize(static_cast<size_t>(variant.kernels_size()));
   try {

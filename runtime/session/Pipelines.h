@@ -28,13 +28,15 @@ public:
   /// Checks the code sections and begins. `numThreads`: that build, as drivers
   /// need up to seconds for one; with one nothing is built before it is
   /// required, by the thread that requires it. When the last one is there
-  /// `cache` is saved. `damages`: one kernel is made to compute something else,
-  /// for tests of the self-test, and the cache is not saved. Device, reader,
-  /// variant and cache have to outlive the object.
+  /// `cache` is saved. `damagedName`, if any: a kernel whose name begins so is
+  /// made to compute something else, for tests of the self-test, and the cache
+  /// is not saved. Device, reader, variant and cache have to outlive the
+  /// object.
   static StatusOr<std::unique_ptr<Pipelines>>
   create(vulkan::Device &device, const format::Reader &reader,
          const format::Variant &variant, vulkan::PipelineCache &cache,
-         Timeline &timeline, unsigned numThreads, bool damages = false);
+         Timeline &timeline, unsigned numThreads,
+         const std::string *damagedName = nullptr);
   /// Waits for the kernels that are being built; the others are left out.
   ~Pipelines();
   Pipelines(const Pipelines &) = delete;
@@ -73,7 +75,8 @@ private:
         timeline(timeline) {}
   Status createLayouts();
   static DamagedKernel damageFirstKernel(const format::Reader &reader,
-                                         const format::Variant &variant);
+                                         const format::Variant &variant,
+                                         const std::string &name);
   StatusOr<std::unique_ptr<vulkan::Pipeline>> createPipeline(size_t kernel);
   void build(size_t kernel, Lock &lock);
   std::optional<size_t> nextKernel();

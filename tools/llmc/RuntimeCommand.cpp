@@ -34,9 +34,13 @@ StatusOr<runtime::InjectedFault> parseFault(const std::string &text) {
   if (colon == std::string::npos || (kind != "wrong" && kind != "unstable"))
     return Status(StatusCode::InvalidArgument,
                   "the fault is '" + text +
-                      "', allowed is wrong:TARGET or unstable:TARGET");
+                      "', allowed is wrong:TARGET, wrong:TARGET:KERNEL "
+                      "or unstable:TARGET");
   fault.kind = kind == "wrong" ? Kind::Wrong : Kind::Unstable;
-  fault.variant = text.substr(colon + 1);
+  const size_t second = std::min(text.find(':', colon + 1), text.size());
+  fault.variant = text.substr(colon + 1, second - colon - 1);
+  if (second < text.size())
+    fault.kernel = text.substr(second + 1);
   return fault;
 }
 
@@ -60,7 +64,8 @@ void DeviceOptions::declare(Options &options) {
   options.choice("self-test", {"auto", "always", "never"}, selfTest,
                  "test the kernels on the device: auto (default) once for each "
                  "driver");
-  // For tests of the fallback: wrong:TARGET or unstable:TARGET.
+  // For tests of the fallback: wrong:TARGET, wrong:TARGET:KERNEL (how its name
+  // begins) or unstable:TARGET.
   options.text("inject-fault", "KIND:TARGET", fault, "");
   options.integer("timeout", "SECONDS", timeoutSeconds, 0, 86400,
                   "for one step (default 30, software devices 600)");

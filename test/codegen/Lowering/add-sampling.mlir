@@ -2,10 +2,12 @@
 // RUN: llmc-opt %s --llmc-add-sampling | llmc-opt | FileCheck %s
 // RUN: sed 's/max_invocations = 256/max_invocations = 8/' %s | llmc-opt --llmc-add-sampling | FileCheck %s --check-prefix=SMALL
 // RUN: sed 's/"forward"/"encode"/' %s | llmc-opt --llmc-add-sampling | FileCheck %s --check-prefix=SMALL
+// RUN: sed 's/"embed"/"selftest.0"/' %s | llmc-opt --llmc-add-sampling | FileCheck %s --check-prefix=TEST
 
 // A vocabulary of 5000 is two workgroups' of 256 invocations with 16 logits each; of 8 invocations it would be 40
 // workgroups', more than one of 8 looks at. Without a function forward there is no next step.
 // SMALL-NOT: "next"
+// A self-test of the two dispatches is there only beside others.
 
 #device = #target.device<name = "test", family = generic, subgroup_size = 16, max_invocations = 256,
   max_workgroup_size = [256, 256, 64], max_workgroup_count = [65535, 65535, 65535], workgroup_memory_bytes = 16384,
@@ -19,6 +21,8 @@ module attributes {target.device = #device} {
     %0 = program.slice input "tokens" bytes 4 value tensor<?xi32>
     %1 = program.slice kept "hidden" bytes 256 value tensor<?x64xf32>
     program.dispatch @embed groups [1, 1, 1](%0, %1) access [1, 2]
+  }
+  program.entry @embed_r1 "embed" rows 1 {
   }
   program.entry @logits_r1 "logits" rows 1 {
     %0 = program.slice kept "hidden" bytes 256 value tensor<?x64xf32>
@@ -43,3 +47,18 @@ module attributes {target.device = #device} {
 // CHECK: program.dispatch @sample_draw_5000 groups [1, 1, 1](%[[WORDS]], %[[STEP]], %[[VALUES]], %[[RANKS]], %[[DRAWS]], %[[TOKENS]], %[[CHOSEN]], %[[RECENT]]) access [3, 3, 1, 1, 1, 2, 2, 2]
 // CHECK: program.kernel @sample_top_5000 "sample top 5000" workgroup [256, 1, 1]
 // CHECK: program.kernel @sample_draw_5000 "sample draw 5000" workgroup [8, 1, 1]
+// CHECK-NOT: selftest
+
+// The kernels are those of `next`; the logits are an input and the next step's token is an output.
+// TEST: program.entry @next_r1
+// TEST: program.dispatch @sample_draw_5000
+// TEST: program.entry @selftest_sampling "selftest.sampling" rows 1 {
+// TEST-NEXT: %[[LOGITS:.*]] = program.slice input "logits" bytes 20000 value tensor<1x5000xf32>
+// TEST-DAG: %[[WORDS:.*]] = program.slice input "sampling" bytes 32 value tensor<1x8xi32>
+// TEST-DAG: %[[RECENT:.*]] = program.slice input "recent" bytes 256 value tensor<1x64xi32>
+// TEST-DAG: %[[DRAWS:.*]] = program.slice input "draws" bytes 256 value tensor<1x64xf32>
+// TEST-DAG: %[[TOKENS:.*]] = program.slice output "tokens" bytes 4 value tensor<1x1xi32>
+// TEST-DAG: %[[CHOSEN:.*]] = program.slice output "chosen" bytes 256 value tensor<1x8xi32>
+// TEST: program.dispatch @sample_top_5000 groups [2, 1, 1](%[[WORDS]], %{{.*}}, %{{.*}}, %[[LOGITS]], %[[RECENT]])
+// TEST: program.dispatch @sample_draw_5000 groups [1, 1, 1](%[[WORDS]], %{{.*}}, %{{.*}}, %{{.*}}, %[[DRAWS]], %[[TOKENS]], %[[CHOSEN]], %[[RECENT]])
+// TEST-NOT: program.kernel @sample_{{.*}}_0

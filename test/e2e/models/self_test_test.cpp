@@ -22,15 +22,11 @@ std::set<uint32_t> kernelsOf(const format::Variant &program) {
   return kernels;
 }
 
-/// All but those that choose tokens: they compute no numbers to compare.
 std::set<std::string> namesOf(const format::Variant &variant,
                               const std::set<uint32_t> &kernels) {
   std::set<std::string> names;
-  for (uint32_t kernel : kernels) {
-    const std::string &name = variant.kernels(static_cast<int>(kernel)).name();
-    if (name.rfind("sample_", 0) != 0)
-      names.insert(name);
-  }
+  for (uint32_t kernel : kernels)
+    names.insert(variant.kernels(static_cast<int>(kernel)).name());
   return names;
 }
 
@@ -110,6 +106,14 @@ TEST(SelfTest, AVariantThatFailsIsPassedOver) {
     ASSERT_EQ(other.exitCode, 0) << other.errors;
     EXPECT_NE(other.errors.find("[vulkan-1.1 on"), std::string::npos)
         << other.errors;
+  }
+  // What chooses tokens is tested by the tokens.
+  for (const char *kernel : {"sample_top", "sample_draw"}) {
+    const ToolResult other =
+        with(std::string("--inject-fault=wrong:lavapipe:") + kernel);
+    ASSERT_EQ(other.exitCode, 0) << other.errors;
+    EXPECT_NE(other.errors.find("[vulkan-1.1 on"), std::string::npos)
+        << kernel << ": " << other.errors;
   }
   EXPECT_EQ(with("--inject-fault=slow:lavapipe").exitCode, 2);
   const ToolResult devices = runTool({"devices", file, "--cache-dir", cache});
