@@ -11,9 +11,9 @@
 
 namespace llmc::serialization {
 
-/// Takes the self-test entries (program::kSelfTestPrefix) out of |module|, which
-/// is not planned yet, and gives them with their kernels. Kernels that no entry of the model has are
-/// left in neither, nor are tests of them.
+/// Takes the self-test entries (program::kSelfTestPrefix) out of |module|,
+/// which is not planned yet, and gives them with their kernels. Kernels that no
+/// entry of the model has are left in neither, nor are tests of them.
 OwningOpRef<ModuleOp> splitSelfTests(ModuleOp module);
 
 } // namespace llmc::serialization
