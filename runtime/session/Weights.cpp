@@ -121,29 +121,27 @@ StatusOr<Weights> Weights::load(vulkan::Device &device,
                                 const format::Reader &reader,
                                 const format::Variant &variant,
                                 unsigned numThreads) {
-  Weights weights;
+  std::optional<ImportPlan> plan;
   if (device.importsHostMemory())
-    weights.plan =
+    plan =
         planImport(reader.manifest(), variant, device.facts().importAlignment,
                    device.facts().maxMemoryAllocation);
-  if (weights.plan) {
-    StatusOr<BufferList> imported = import(device, reader, *weights.plan);
+  if (plan) {
+    StatusOr<BufferList> imported = import(device, reader, *plan);
     if (imported.ok()) {
-      weights.buffers = std::move(*imported);
       const auto placements = bySize(reader, variant);
       LLMC_RETURN_IF_ERROR(forEachInParallel(
           placements.size(), numThreads, [&](size_t, size_t i) {
             return reader.verifySection(placements[i]->section());
           }));
-      return weights;
+      return Weights(std::move(*imported), std::move(plan));
     }
     if (imported.status().code() == StatusCode::DeviceLost)
       return device.noteLoss(imported.status());
-    weights.plan.reset();
   }
-  LLMC_ASSIGN_OR_RETURN(weights.buffers,
+  LLMC_ASSIGN_OR_RETURN(BufferList buffers,
                         upload(device, reader, variant, numThreads));
-  return weights;
+  return Weights(std::move(buffers), std::nullopt);
 }
 
 VkDescriptorBufferInfo Weights::binding(const format::Slice &slice) const {

@@ -42,6 +42,9 @@ public:
   bool areImported() const { return plan.has_value(); }
 
 private:
+  Weights(BufferList buffers, std::optional<ImportPlan> plan)
+      : buffers(std::move(buffers)), plan(std::move(plan)) {}
+
   BufferList buffers; // copies: by their index in the variant; imports: ranges
   std::optional<ImportPlan> plan; // of imports
 };

@@ -199,7 +199,7 @@ TEST_F(SelfTest, refusesTheFileWhenEachVariantIsWrong) {
 
 TEST_F(SelfTest, injectedFaultsAreNotRemembered) {
   for (const Kind kind : {Kind::Wrong, Kind::Unstable}) {
-    options.fault = {kind, "special"};
+    options.fault = {kind, "special", ""};
     expectRuns("any", "passed 1 cases");
   }
   options.fault = {};
