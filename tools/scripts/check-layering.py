@@ -28,6 +28,8 @@ RULES = [
     # A description says which devices it matches in the words of the file format.
     ("codegen/Targets", MLIR + ["dialects", "codegen/Targets", "runtime/format"]),
     ("codegen", MLIR + ["dialects", "codegen"]),
+    # The tokens that a file's tests expect are those of the host's own sampler (docs/decisions/0010).
+    ("compiler/Verify", MLIR + ["dialects", "codegen", "compiler", "runtime/format", "runtime/text"]),
     ("compiler", MLIR + ["dialects", "codegen", "compiler", "runtime/format"]),
     ("runtime/format", ["runtime/format", "runtime/support"]),
     ("runtime/text", ["runtime/text", "runtime/format", "runtime/support", "runtime/include", "llmc"]),
