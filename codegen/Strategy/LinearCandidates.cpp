@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the two linear kernels can be built with. Every size is a power of two,
-// as the lowerings index with.
+// What the two linear kernels can be built with. Sizes are powers of two, as
+// the lowerings index with, but for a gemv's invocations that add up in
+// subgroups, which are any whole number of these.
 
 #include "codegen/Strategy/LinearCandidates.h"
 

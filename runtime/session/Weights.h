@@ -25,10 +25,9 @@ class Weights {
 public:
   /// Weights of `variant`. On a device that imports host memory: the file's
   /// pages. Else, or where it refuses them, buffers that up to `numThreads`
-  /// threads fill in pieces of 4 MiB; the pages of the file behind them are
-  /// given back, so that the host never holds more than a piece a thread
-  /// besides the buffers themselves. A section with a wrong checksum is
-  /// InvalidFile.
+  /// threads fill in pieces of 16 MiB together; the pages of the file behind
+  /// them are given back, so that the host never holds more than these besides
+  /// the buffers themselves. A section with a wrong checksum is InvalidFile.
   static StatusOr<Weights> load(vulkan::Device &device,
                                 const format::Reader &reader,
                                 const format::Variant &variant,

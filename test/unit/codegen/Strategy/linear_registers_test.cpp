@@ -2,7 +2,7 @@
 //
 // Registers of linears' kernels beside what the targets' compilers take.
 
-#include "codegen/Strategy/LinearTile.h"
+#include "test/unit/codegen/Strategy/LinearCase.h"
 
 #include <gtest/gtest.h>
 
@@ -10,14 +10,6 @@
 
 namespace llmc::codegen {
 namespace {
-
-DeviceLimits device(int64_t fullOccupancy, int64_t most) {
-  return {fullOccupancy, most, 16, 512, 32768, 128, 4};
-}
-
-LinearShape shape(WeightFormat format, int64_t rows, int64_t numLinears = 1) {
-  return {format, rows, 2048, 2048, numLinears, false};
-}
 
 /// Registers that the Malis' compilers (Mesa 26.2.6) take for a GEMV of staged
 /// input, of one linear: mali-g610, mali-g76.

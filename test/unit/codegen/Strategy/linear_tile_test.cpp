@@ -2,20 +2,12 @@
 //
 // Tiles of linears follow the device's limits, whatever device they describe.
 
-#include "codegen/Strategy/LinearTile.h"
+#include "test/unit/codegen/Strategy/LinearCase.h"
 
 #include <gtest/gtest.h>
 
 namespace llmc::codegen {
 namespace {
-
-DeviceLimits device(int64_t fullOccupancy, int64_t most) {
-  return {fullOccupancy, most, 16, 512, 32768, 128, 4};
-}
-
-LinearShape shape(WeightFormat format, int64_t rows, int64_t numLinears = 1) {
-  return {format, rows, 2048, 2048, numLinears, false};
-}
 
 TEST(LinearTile, fewRowsAreGemv) {
   for (int64_t rows : {1, 2, 5, 8}) {
