@@ -24,7 +24,7 @@ struct TargetProgram {
   format::TargetInfo target;
   /// The planned entries that test its kernels, null for none, and the cases.
   ModuleOp selfTests = nullptr;
-  std::vector<SelfTestCase> cases;
+  std::vector<SelfTestCase> cases = {};
 };
 
 struct WriteOptions {
