@@ -45,6 +45,14 @@ Status toStatus(llvm::Error error) {
   return status;
 }
 
+std::string describeProgress(const serialization::WeightBytes &bytes) {
+  std::string text = "packing weights";
+  if (bytes.copied != 0)
+    text += ", " + std::to_string(bytes.copied >> 20) + " of " +
+            std::to_string(bytes.all >> 20) + " MiB copied";
+  return text;
+}
+
 /// The tests of a target's kernels: as functions, as a program, as numbers.
 struct SelfTests {
   OwningOpRef<ModuleOp> functions, program;
@@ -54,8 +62,8 @@ struct SelfTests {
 /// One run of the compiler.
 class Compilation {
 public:
-  Compilation(const CompileOptions &options, std::string &text)
-      : options(options), text(text), context(makeRegistry()) {
+  Compilation(const CompileOptions &options, CompileResult &result)
+      : options(options), result(result), context(makeRegistry()) {
     // The sentence names the place; pages of IR behind it help nobody.
     context.printOpOnDiagnostic(false);
   }
@@ -72,6 +80,7 @@ private:
   Status checkOptions() const;
   Status loadTargets();
   Status loadTuning();
+  Status openEarlier();
   Status applyTypes(description::Target &target) const;
   Status setPooling(importer::ImportOptions &importOptions) const;
   Status import();
@@ -100,10 +109,11 @@ private:
   }
 
   const CompileOptions &options;
-  std::string &text;
+  CompileResult &result;
   MLIRContext context;
   std::vector<description::Target> targets;
   tuning::Tuning tuning;
+  std::unique_ptr<serialization::EarlierFile> earlier; // may be null
   OwningOpRef<ModuleOp> model;
   std::vector<OwningOpRef<ModuleOp>> programs; // one for each target
   std::vector<SelfTests> selfTests;            // likewise
@@ -191,6 +201,17 @@ Status Compilation::loadTuning() {
     return Status(StatusCode::InvalidFile, llvm::toString(loaded.takeError()));
   tuning = std::move(*loaded);
   return okStatus();
+}
+
+/// Opened before anything takes time.
+Status Compilation::openEarlier() {
+  if (options.emit != Emit::File || options.earlierPath.empty())
+    return okStatus();
+  auto opened = serialization::EarlierFile::open(options.earlierPath,
+                                                 options.needsEarlier);
+  if (opened.ok())
+    earlier = std::move(*opened);
+  return options.needsEarlier ? opened.status() : okStatus();
 }
 
 Status Compilation::setPooling(importer::ImportOptions &importOptions) const {
@@ -405,9 +426,10 @@ Status Compilation::write() {
     return status;
   for (const std::string &option : recordOptions(options))
     writeOptions.manifest.add_compile_options(option);
-  writeOptions.progress = [&](uint64_t done, uint64_t all) {
-    report("packing weights",
-           static_cast<double>(done) / static_cast<double>(all));
+  writeOptions.earlier = earlier.get();
+  writeOptions.progress = [&](const serialization::WeightBytes &bytes) {
+    report(describeProgress(bytes),
+           static_cast<double>(bytes.written) / static_cast<double>(bytes.all));
   };
   std::vector<serialization::TargetProgram> targetPrograms;
   for (auto [target, program, tests] :
@@ -415,11 +437,16 @@ Status Compilation::write() {
     targetPrograms.push_back({*program, targets::toTargetInfo(target),
                               tests.program ? *tests.program : ModuleOp(),
                               std::move(tests.cases)});
-  return toStatus(serialization::writeModule(targetPrograms, writeOptions));
+  auto bytes = serialization::writeModule(targetPrograms, writeOptions);
+  if (!bytes)
+    return toStatus(bytes.takeError());
+  result.weightBytes = bytes->all;
+  result.copiedWeightBytes = bytes->copied;
+  return okStatus();
 }
 
 void Compilation::emitPrograms() {
-  llvm::raw_string_ostream stream(text);
+  llvm::raw_string_ostream stream(result.text);
   for (auto &program : programs) {
     // SPIR-V words are thousands of numbers; Emit::Spirv shows them.
     program->walk([](program::KernelOp kernel) { kernel.removeSpirvAttr(); });
@@ -432,7 +459,7 @@ void Compilation::emitPrograms() {
 }
 
 void Compilation::emitSpirv() {
-  llvm::raw_string_ostream stream(text);
+  llvm::raw_string_ostream stream(result.text);
   for (auto [target, program] : llvm::zip_equal(targets, programs))
     for (auto kernel : program->getOps<program::KernelOp>()) {
       stream << "// target " << target.name() << ", kernel "
@@ -447,12 +474,13 @@ Status Compilation::run() {
   LLMC_RETURN_IF_ERROR(checkOptions());
   LLMC_RETURN_IF_ERROR(loadTargets());
   LLMC_RETURN_IF_ERROR(loadTuning());
+  LLMC_RETURN_IF_ERROR(openEarlier());
   LLMC_RETURN_IF_ERROR(import());
   LLMC_RETURN_IF_ERROR(quantizeWeights());
   if (options.emit != Emit::Graph)
     LLMC_RETURN_IF_ERROR(runPhases(*model, pipelines::modelPhases(), ""));
   if (options.emit == Emit::Graph || options.emit == Emit::Fused) {
-    llvm::raw_string_ostream stream(text);
+    llvm::raw_string_ostream stream(result.text);
     model->print(stream);
     return okStatus();
   }
@@ -473,8 +501,10 @@ Status Compilation::run() {
 
 } // namespace
 
-Status compileModel(const CompileOptions &options, std::string &text) {
-  return Compilation(options, text).run();
+StatusOr<CompileResult> compileModel(const CompileOptions &options) {
+  CompileResult result;
+  LLMC_RETURN_IF_ERROR(Compilation(options, result).run());
+  return result;
 }
 
 } // namespace llmc::driver

@@ -36,6 +36,12 @@ struct CompileOptions {
   std::vector<std::string> limits;
   /// The .llmc file; only for Emit::File.
   std::string outputPath;
+  /// A .llmc file whose packed weights are copied where packing would give the
+  /// same (decision 0018); may be the output. Empty: none.
+  std::string earlierPath;
+  /// Whether compiling fails when that file can't be read or is damaged;
+  /// otherwise weights are packed then.
+  bool needsEarlier = false;
   /// Tokens to plan KV caches for; 0: the model's own limit, but at most 4096.
   int64_t maxContext = 0;
   /// How an encoder's rows become an embedding: "none", "mean", "first" or
@@ -74,13 +80,22 @@ struct CompileOptions {
   std::function<void(const std::string &what, double done)> progress;
 };
 
-/// Compiles; for an Emit that gives text, sets |text|.
+struct CompileResult {
+  /// For an Emit that gives text.
+  std::string text;
+  /// Bytes of packed weights in the file, and how many of them were copied from
+  /// an earlier one.
+  uint64_t weightBytes = 0;
+  uint64_t copiedWeightBytes = 0;
+};
+
+/// Compiles.
 ///
 /// Fails with InvalidArgument for options that make no sense, NotFound for an
 /// unknown target, InvalidFile for a refused model, Unsupported for what a
 /// target cannot run, Io for a file that can't be written, Internal for a
 /// mistake of the compiler. No output file is left then.
-Status compileModel(const CompileOptions &options, std::string &text);
+StatusOr<CompileResult> compileModel(const CompileOptions &options);
 
 } // namespace llmc::driver
 

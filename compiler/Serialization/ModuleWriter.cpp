@@ -6,9 +6,9 @@
 #include "compiler/Serialization/ModuleWriter.h"
 
 #include "compiler/Serialization/OutputFile.h"
-#include "compiler/Serialization/PackWeight.h"
 #include "compiler/Serialization/ProgramEncoder.h"
 #include "compiler/Serialization/WeightTable.h"
+#include "compiler/Serialization/WeightWriter.h"
 #include "runtime/format/Checksum.h"
 #include "runtime/format/FileHeader.h"
 #include "runtime/format/ManifestValidator.h"
@@ -34,14 +34,14 @@ public:
       : weights(weights), options(options), file(file),
         manifest(options.manifest) {}
 
-  llvm::Error run(ArrayRef<TargetProgram> programs);
+  llvm::Expected<WeightBytes> run(ArrayRef<TargetProgram> programs);
 
 private:
   format::Section &addSection(format::Section::Kind kind, StringRef name,
                               uint64_t size);
   llvm::Error writeWeights();
-  llvm::Error writeWeight(size_t index);
-  void packUntilDone();
+  llvm::Expected<bool> writeWeight(size_t index);
+  void writeUntilDone();
   llvm::Error writeManifest();
 
   const WeightTable &weights;
@@ -52,8 +52,7 @@ private:
 
   std::atomic<size_t> nextWeight{0};
   std::mutex mutex; // guards what follows
-  uint64_t numBytesDone = 0;
-  uint64_t numBytesToDo = 0;
+  WeightBytes numBytes;
   std::string firstError; // empty: none
 };
 
@@ -68,7 +67,8 @@ format::Section &ModuleWriter::addSection(format::Section::Kind kind,
   return section;
 }
 
-llvm::Error ModuleWriter::run(ArrayRef<TargetProgram> programs) {
+llvm::Expected<WeightBytes>
+ModuleWriter::run(ArrayRef<TargetProgram> programs) {
   // Sections 0 … n-1 are the weights, as encodeProgram expects.
   for (const StoredWeight &weight : weights.weights()) {
     auto size = static_cast<uint64_t>(weight.layout.bytes);
@@ -78,7 +78,7 @@ llvm::Error ModuleWriter::run(ArrayRef<TargetProgram> programs) {
     section.set_encoding(graph::encodingFacts(weight.encoding).name);
     section.set_elements(
         static_cast<uint64_t>(weight.layout.rows * weight.layout.columns));
-    numBytesToDo += size;
+    numBytes.all += size;
   }
   for (const TargetProgram &program : programs) {
     auto encoded = encodeProgram(
@@ -98,49 +98,55 @@ llvm::Error ModuleWriter::run(ArrayRef<TargetProgram> programs) {
   }
   if (llvm::Error error = writeWeights())
     return error;
-  return writeManifest();
+  if (llvm::Error error = writeManifest())
+    return error;
+  return numBytes;
 }
 
 llvm::Error ModuleWriter::writeWeights() {
   std::vector<std::thread> threads;
   for (unsigned i = 1; i < options.numThreads; ++i)
-    threads.emplace_back([this] { packUntilDone(); });
-  packUntilDone();
+    threads.emplace_back([this] { writeUntilDone(); });
+  writeUntilDone();
   for (std::thread &thread : threads)
     thread.join();
   return firstError.empty() ? llvm::Error::success() : makeError(firstError);
 }
 
-void ModuleWriter::packUntilDone() {
+void ModuleWriter::writeUntilDone() {
   while (true) {
     size_t index = nextWeight++;
     if (index >= weights.weights().size())
       return;
-    llvm::Error error = writeWeight(index);
+    auto isCopied = writeWeight(index);
     std::lock_guard<std::mutex> lock(mutex);
-    if (error) {
-      firstError = llvm::toString(std::move(error));
+    if (!isCopied) {
+      firstError = llvm::toString(isCopied.takeError());
       nextWeight = weights.weights().size(); // the others stop too
       return;
     }
-    numBytesDone += manifest.sections(static_cast<int>(index)).size();
+    uint64_t size = manifest.sections(static_cast<int>(index)).size();
+    numBytes.written += size;
+    numBytes.copied += *isCopied ? size : 0;
     if (options.progress)
-      options.progress(numBytesDone, numBytesToDo);
+      options.progress(numBytes);
   }
 }
 
-llvm::Error ModuleWriter::writeWeight(size_t index) {
+/// Whether the weight was copied.
+llvm::Expected<bool> ModuleWriter::writeWeight(size_t index) {
   const StoredWeight &weight = weights.weights()[index];
-  std::vector<uint8_t> packed(weight.layout.bytes);
-  WeightPacker packer(weight.encoding, weight.layout, weight.sources);
-  if (auto problem = packer.packTiles(0, packer.numTiles(), packed.data()))
-    return makeError("weight '" + weight.name + "', " + *problem);
-  weights.releaseSources(weight);
   // Each thread has its own sections.
   format::Section &section =
       *manifest.mutable_sections(static_cast<int>(index));
-  section.set_checksum(format::checksum(packed.data(), packed.size()));
-  return file.write(section.offset(), packed.data(), packed.size());
+  auto written =
+      WeightWriter(file, options.earlier).write(weight, section.offset());
+  if (!written)
+    return written.takeError();
+  weights.releaseSources(weight);
+  section.set_checksum(written->checksum);
+  section.set_recipe(written->recipe);
+  return written->isCopied;
 }
 
 llvm::Error ModuleWriter::writeManifest() {
@@ -165,8 +171,8 @@ llvm::Error ModuleWriter::writeManifest() {
 
 } // namespace
 
-llvm::Error writeModule(ArrayRef<TargetProgram> programs,
-                        const WriteOptions &options) {
+llvm::Expected<WeightBytes> writeModule(ArrayRef<TargetProgram> programs,
+                                        const WriteOptions &options) {
   std::vector<ModuleOp> modules;
   for (const TargetProgram &program : programs)
     modules.push_back(program.module);
@@ -176,9 +182,12 @@ llvm::Error writeModule(ArrayRef<TargetProgram> programs,
   auto file = OutputFile::create(options.path);
   if (!file)
     return file.takeError();
-  if (llvm::Error error = ModuleWriter(*weights, options, **file).run(programs))
+  auto numBytes = ModuleWriter(*weights, options, **file).run(programs);
+  if (!numBytes)
+    return numBytes.takeError();
+  if (llvm::Error error = (*file)->commit())
     return error;
-  return (*file)->commit();
+  return numBytes;
 }
 
 } // namespace llmc::serialization

@@ -26,19 +26,17 @@ static llvm::StringSet<> usedWeights(ModuleOp module) {
   return names;
 }
 
-/// Bytes in the file of a source's rows, or numbers of a vector; of a packed
-/// source its codes.
-static int64_t bytesOf(const StoredWeight &weight,
-                       const graph::RowSource &source) {
+graph::PackedSizes sizesOf(const StoredWeight &weight,
+                           const graph::RowSource &source) {
   if (weight.layout.name == "vector")
-    return *graph::encodedSizeInBytes(weight.encoding, source.rows);
+    return {*graph::encodedSizeInBytes(weight.encoding, source.rows), 0, 0};
   if (source.packing)
-    return graph::packedSizes(source.packing->form, source.packing->encoding,
-                              source.packing->group, source.rows,
-                              weight.layout.columns)
-        ->codes;
-  return *graph::encodedSizeInBytes(weight.encoding, source.rows,
-                                    weight.layout.columns);
+    return *graph::packedSizes(source.packing->form, source.packing->encoding,
+                               source.packing->group, source.rows,
+                               weight.layout.columns);
+  return {*graph::encodedSizeInBytes(weight.encoding, source.rows,
+                                     weight.layout.columns),
+          0, 0};
 }
 
 /// Whether a source is rows one after another.
@@ -55,7 +53,7 @@ static bool haveEqualRows(const StoredWeight &weight, const graph::RowSource &x,
   return x.rows == y.rows && x.addend == y.addend && isRows(x) && isRows(y) &&
          haveOneEncoding &&
          (x.bytes == y.bytes ||
-          std::memcmp(x.bytes, y.bytes, bytesOf(weight, x)) == 0);
+          std::memcmp(x.bytes, y.bytes, sizesOf(weight, x).codes) == 0);
 }
 
 /// Whether two weights of one type have the same bytes. Stops at the first
@@ -139,7 +137,7 @@ size_t WeightTable::findOrStore(StoredWeight weight) {
 
 void WeightTable::releaseSources(const StoredWeight &weight) const {
   for (const graph::RowSource &source : weight.sources)
-    files.release({source.bytes, size_t(bytesOf(weight, source))});
+    files.release({source.bytes, size_t(sizesOf(weight, source).codes)});
 }
 
 } // namespace llmc::serialization

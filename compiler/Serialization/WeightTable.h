@@ -28,6 +28,11 @@ struct StoredWeight {
   std::vector<graph::RowSource> sources;
 };
 
+/// Bytes that a source's codes, scales and zero points take in its file; of a
+/// source that is not packed, codes are all there is.
+graph::PackedSizes sizesOf(const StoredWeight &weight,
+                           const graph::RowSource &source);
+
 class WeightTable {
 public:
   /// Collects what slices of storage `weight` name in any of the modules, in

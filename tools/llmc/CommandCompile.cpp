@@ -9,7 +9,10 @@
 
 #include "compiler/Driver/Driver.h"
 
+#include <nlohmann/json.hpp>
+
 #include <cstdio>
+#include <filesystem>
 
 namespace llmc::tool {
 
@@ -24,21 +27,39 @@ driver::Emit emitOf(const std::string &name) {
                              : driver::Emit::File;
 }
 
-} // namespace
+void printJson(const std::string &path, const driver::CompileResult &result) {
+  std::error_code ignored;
+  const nlohmann::ordered_json json = {
+      {"file", path},
+      {"bytes", std::filesystem::file_size(path, ignored)},
+      {"weight_bytes", result.weightBytes},
+      {"reused_weight_bytes", result.copiedWeightBytes}};
+  // A path is whatever bytes the system takes.
+  const std::string text =
+      json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::puts(text.c_str());
+}
 
-int runCompile(const Arguments &arguments) {
+/// What the options are bound to.
+struct CommandLine {
   driver::CompileOptions compile;
   std::string emit;
-  Options options(
-      "compile MODEL --target=NAME[,NAME…] -o FILE",
-      "Turns a model (a .gguf file, or a .mlir file in the graph dialect) into "
-      "a .llmc file for one or\nmore targets. `llmc targets` lists them.");
+  std::string earlier; // --reuse-weights
+  bool omitsSelfTests = false;
+  bool asJson = false;
+};
+
+void declareOptions(Options &options, CommandLine &line) {
+  driver::CompileOptions &compile = line.compile;
   options.positional("MODEL", compile.inputPath, "the model file");
   options.list("target,t", "NAMES", compile.targets,
                "targets, or paths of .textproto files, in order of preference");
   options.text("output,o", "FILE", compile.outputPath, "the .llmc file");
-  bool omitsSelfTests = false;
-  options.flag("no-self-test", omitsSelfTests,
+  options.text("reuse-weights", "FILE", line.earlier,
+               "copy packed weights from this .llmc file where packing would "
+               "give the same (default: from the file that is replaced)");
+  options.flag("json", line.asJson, "print what was written as JSON");
+  options.flag("no-self-test", line.omitsSelfTests,
                "leave out the tests of the file's kernels");
   options.list("limit", "NAME=N,…", compile.limits,
                "lower limits of the targets, for tests (docs/targets.md)");
@@ -66,31 +87,51 @@ int runCompile(const Arguments &arguments) {
                  "type of the activations: f16 between dispatches, int8 in "
                  "prefill (default: the target's)");
   options.choice("emit", {"graph", "fused", "regions", "program", "spirv"},
-                 emit, "print the IR at a border instead");
+                 line.emit, "print the IR at a border instead");
   options.text("dump-dir", "DIR", compile.dumpFolder,
                "write the IR after each phase to numbered files");
   options.text("reproducer", "FILE", compile.reproducerPath,
                "write IR and passes there when a pass fails or crashes");
+}
+
+} // namespace
+
+int runCompile(const Arguments &arguments) {
+  CommandLine line;
+  driver::CompileOptions &compile = line.compile;
+  Options options(
+      "compile MODEL --target=NAME[,NAME…] -o FILE",
+      "Turns a model (a .gguf file, or a .mlir file in the graph dialect) into "
+      "a .llmc file for one or\nmore targets. `llmc targets` lists them.");
+  declareOptions(options, line);
   if (auto outcome = options.parse(arguments);
       outcome != Options::Outcome::Ready)
     return outcome == Options::Outcome::Done ? kExitOk : kExitUsage;
-  compile.emit = emitOf(emit);
-  compile.selfTests = !omitsSelfTests;
+  compile.emit = emitOf(line.emit);
+  compile.selfTests = !line.omitsSelfTests;
+  compile.needsEarlier = !line.earlier.empty();
+  compile.earlierPath =
+      compile.needsEarlier ? line.earlier : compile.outputPath;
+  if (line.asJson && compile.emit != driver::Emit::File) {
+    std::fputs("llmc: --json is about a file, which --emit doesn't write\n",
+               stderr);
+    return kExitUsage;
+  }
 
-  Status status;
-  std::string text;
-  {
-    ProgressLine line;
-    compile.progress = [&line](const std::string &what, double done) {
-      line.show(what, done);
+  StatusOr<driver::CompileResult> result = [&compile] {
+    ProgressLine progress;
+    compile.progress = [&progress](const std::string &what, double done) {
+      progress.show(what, done);
     };
-    status = driver::compileModel(compile, text);
+    return driver::compileModel(compile);
+  }();
+  if (!result.ok()) {
+    std::fprintf(stderr, "llmc: %s\n", result.status().message().c_str());
+    return exitCodeOf(result.status());
   }
-  if (!status.ok()) {
-    std::fprintf(stderr, "llmc: %s\n", status.message().c_str());
-    return exitCodeOf(status);
-  }
-  std::fputs(text.c_str(), stdout);
+  std::fputs(result->text.c_str(), stdout);
+  if (line.asJson)
+    printJson(compile.outputPath, *result);
   return kExitOk;
 }
 

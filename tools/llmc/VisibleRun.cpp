@@ -149,12 +149,13 @@ VisibleRun::create(const VerifyRequest &request, const runtime::Module &file,
       compile));
   compile.exposedRows = exposedRows;
   compile.outputPath = visibleFile.path;
-  std::string regions;
-  LLMC_RETURN_IF_ERROR(driver::compileModel(compile, regions));
+  LLMC_RETURN_IF_ERROR(driver::compileModel(compile).status());
   compile.emit = driver::Emit::Regions;
-  LLMC_RETURN_IF_ERROR(driver::compileModel(compile, regions));
+  LLMC_ASSIGN_OR_RETURN(driver::CompileResult regions,
+                        driver::compileModel(compile));
   std::unique_ptr<VisibleRun> run(new VisibleRun());
-  LLMC_ASSIGN_OR_RETURN(run->evaluator, verify::ReferenceRun::create(regions));
+  LLMC_ASSIGN_OR_RETURN(run->evaluator,
+                        verify::ReferenceRun::create(regions.text));
   LLMC_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Module> visible,
                         loadModule(visibleFile.path, request.device));
   LLMC_RETURN_IF_ERROR(compareContents(request, file, *visible));

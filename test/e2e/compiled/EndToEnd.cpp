@@ -80,8 +80,7 @@ Status compile(const std::string &input, const std::string &output,
   options.limits = limits;
   options.activations = activations;
   options.kvType = kv;
-  std::string text;
-  return driver::compileModel(options, text);
+  return driver::compileModel(options).status();
 }
 
 bool hasDevice() { return sharedEngine() != nullptr; }

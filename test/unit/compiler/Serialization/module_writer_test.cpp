@@ -4,18 +4,10 @@
 
 #include "compiler/Serialization/ModuleWriter.h"
 
-#include "dialects/Graph/Graph.h"
-#include "dialects/Program/Program.h"
-#include "dialects/Target/Target.h"
 #include "runtime/format/Reader.h"
-
-#include "mlir/Parser/Parser.h"
-#include "llvm/Support/FileSystem.h"
-
-#include <gtest/gtest.h>
+#include "test/unit/compiler/Serialization/WriterTest.h"
 
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 
 using llmc::serialization::TargetProgram;
@@ -25,26 +17,17 @@ namespace format = llmc::format;
 
 namespace {
 
-/// A folder of its own with a model file of 64 floats: 1, 2, 3, ….
-class ModuleWriterTest : public testing::Test {
+/// The model file has 64 floats: 1, 2, 3, ….
+class ModuleWriterTest : public llmc::test::WriterTest {
 protected:
   void SetUp() override {
-    llvm::SmallString<128> path;
-    ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("module-writer", path));
-    folder = path.str().str();
+    WriterTest::SetUp();
     std::ofstream file(modelPath(), std::ios::binary);
     for (int i = 0; i < 64; ++i) {
       float value = static_cast<float>(i % 32 + 1); // the halves are equal
       file.write(reinterpret_cast<const char *>(&value), 4);
     }
-    context
-        .loadDialect<llmc::graph::GraphDialect, llmc::program::ProgramDialect,
-                     llmc::target::TargetDialect>();
   }
-  void TearDown() override { std::filesystem::remove_all(folder); }
-
-  std::string modelPath() const { return folder + "/model.bin"; }
-  std::string outputPath() const { return folder + "/model.llmc"; }
 
   /// A planned program: kernels @a and @b are equal, @c is not; weights w0 and
   /// w1 have equal bytes, `other` has others. `lastOffset` is where `other`
@@ -52,12 +35,7 @@ protected:
   mlir::OwningOpRef<mlir::ModuleOp> program(int64_t maxAllocation = 1 << 30,
                                             int64_t lastOffset = 64) {
     std::string text = R"(
-      module attributes {graph.files = ["MODEL"], target.device = #target.device<name = "test", family = generic,
-          subgroup_size = 0, max_invocations = 128, max_workgroup_size = [128, 128, 64],
-          max_workgroup_count = [65535, 65535, 65535], workgroup_memory_bytes = 16384, workgroup_memory_on_chip = false,
-          registers_full_occupancy = 32, registers_max = 64, compute_units = 1, buffer_alignment = 64,
-          max_buffer_range = 134217728, max_allocation = ALLOCATION, max_push_constant_bytes = 128, spirv_minor = 3,
-          vulkan_minor = 1, max_unroll = 16, row_buckets = [1, 8], kv_type = "f32", features = [], quirks = []>} {
+      module attributes {graph.files = ["MODEL"], DEVICE} {
         graph.weight @w0 : tensor<4x8x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 0, rows = 4>]
         graph.weight @w1 : tensor<4x8x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 128, rows = 4>]
         graph.weight @other : tensor<4x8x!graph.encoded<f32>> from [#graph.source<file = 0, offset = LAST, rows = 4>]
@@ -90,28 +68,19 @@ protected:
           program.dispatch @a groups [1, 1, 1](%h, %other, %y) access [1, 1, 2]
         }
       })";
-    replace(text, "MODEL", modelPath());
-    replace(text, "ALLOCATION", std::to_string(maxAllocation));
     replace(text, "LAST", std::to_string(lastOffset));
-    return mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    return parse(std::move(text), maxAllocation);
   }
 
-  static void replace(std::string &text, const std::string &what,
-                      const std::string &with) {
-    text.replace(text.find(what), what.size(), with);
-  }
+  std::string outputPath() const { return pathOf("model.llmc"); }
 
-  static format::TargetInfo target(const std::string &name) {
-    format::TargetInfo info;
-    info.set_name(name);
-    return info;
-  }
-
+  /// What went wrong, or nothing.
   std::string write(std::vector<TargetProgram> programs) {
     WriteOptions options;
     options.path = outputPath();
     options.manifest.set_producer("test");
-    return llvm::toString(writeModule(programs, options));
+    auto written = writeModule(programs, options);
+    return written ? "" : llvm::toString(written.takeError());
   }
 
   std::unique_ptr<format::Reader> read() {
@@ -122,17 +91,6 @@ protected:
     EXPECT_TRUE((*reader)->verify().ok());
     return std::move(*reader);
   }
-
-  size_t numFiles() const {
-    size_t count = 0;
-    for ([[maybe_unused]] const auto &entry :
-         std::filesystem::directory_iterator(folder))
-      ++count;
-    return count;
-  }
-
-  std::string folder;
-  mlir::MLIRContext context;
 };
 
 TEST_F(ModuleWriterTest, WeightsAreStoredOnceForAllTargets) {
@@ -321,9 +279,9 @@ TEST_F(ModuleWriterTest, FailureAfterTheFileIsBegunLeavesNothing) {
 TEST_F(ModuleWriterTest, MissingFolderIsNamed) {
   auto module = program();
   WriteOptions options;
-  options.path = folder + "/absent/model.llmc";
-  std::string message =
-      llvm::toString(writeModule({{*module, target("one")}}, options));
+  options.path = pathOf("absent/model.llmc");
+  std::string message = llvm::toString(
+      writeModule({{*module, target("one")}}, options).takeError());
   EXPECT_NE(message.find("cannot create '" + options.path + "'"),
             std::string::npos)
       << message;
