@@ -38,20 +38,27 @@ HeadLane emitHeadLane(KernelBuilder &b, HeadChain &chain, HeadVectors vectors,
 
 Value emitInverseNorm(KernelBuilder &b, graph::RmsNormOp norm,
                       HeadVectors vectors, const HeadLane &at, VectorPair x,
-                      Value squares, int64_t firstSquare, Value firstLane) {
+                      llvm::function_ref<Value(Value ofLane)> sumOfHead) {
   Value zero = b.constant(x.first.getType(), 0.0);
   Value counted =
       at.hasSecond ? b.select(at.hasSecond, x.second, zero) : x.second;
   Value sum = b.fma(counted, counted, b.mul(x.first, x.first));
-  b.store(vectors.width == 1 ? sum : b.sumOfLanes(sum), squares,
-          b.add(b.localId(), firstSquare));
-  b.barrier();
-  Value all =
-      sumInOrder(b, squares, b.add(firstLane, firstSquare), vectors.lanes());
+  Value all = sumOfHead(vectors.width == 1 ? sum : b.sumOfLanes(sum));
   int64_t headDim = vectors.width * vectors.vectors;
   Value mean = b.mul(all, b.f32(1.0 / static_cast<double>(headDim)));
   return b.div(b.f32(1.0),
                b.sqrt(b.add(mean, b.f32(norm.getEpsilon().convertToFloat()))));
+}
+
+Value emitInverseNorm(KernelBuilder &b, graph::RmsNormOp norm,
+                      HeadVectors vectors, const HeadLane &at, VectorPair x,
+                      Value squares, int64_t firstSquare, Value firstLane) {
+  return emitInverseNorm(b, norm, vectors, at, x, [&](Value ofLane) {
+    b.store(ofLane, squares, b.add(b.localId(), firstSquare));
+    b.barrier();
+    return sumInOrder(b, squares, b.add(firstLane, firstSquare),
+                      vectors.lanes());
+  });
 }
 
 /// (x0 x1 x2 x3), (x4 x5 x6 x7) to (x0 x2 x4 x6), (x1 x3 x5 x7).

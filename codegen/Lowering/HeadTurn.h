@@ -38,7 +38,13 @@ HeadLane emitHeadLane(KernelBuilder &builder, HeadChain &chain,
                       HeadVectors vectors, Value lane);
 
 /// Emits 1 / sqrt(mean of squares + epsilon) of the head, as a scalar. `x` is
-/// what the invocation has of it, `firstLane` the first of the head's
+/// what the invocation has of it, `sumOfHead` adds up a scalar of each of the
+/// head's invocations.
+Value emitInverseNorm(KernelBuilder &builder, graph::RmsNormOp norm,
+                      HeadVectors vectors, const HeadLane &at, VectorPair x,
+                      llvm::function_ref<Value(Value ofLane)> sumOfHead);
+
+/// The same through workgroup memory: `firstLane` is the first of the head's
 /// invocations; `squares` holds an f32 for each of the workgroup, from
 /// `firstSquare` on. There is a barrier.
 Value emitInverseNorm(KernelBuilder &builder, graph::RmsNormOp norm,

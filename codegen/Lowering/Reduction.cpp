@@ -55,22 +55,41 @@ static Value sumOverSubgroups(KernelBuilder &builder, Value partial,
   return sumInOrder(builder, sums, builder.index(0), numSubgroups);
 }
 
+Value shuffleXor(KernelBuilder &builder, Value value, int64_t distance,
+                 int64_t subgroupSize) {
+  auto shuffle = [&](Value scalar) -> Value {
+    return gpu::ShuffleOp::create(
+               builder, scalar, static_cast<int32_t>(distance),
+               static_cast<int32_t>(subgroupSize), gpu::ShuffleMode::XOR)
+        .getShuffleResult();
+  };
+  auto vector = dyn_cast<VectorType>(value.getType());
+  if (!vector)
+    return shuffle(value);
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < vector.getNumElements(); ++i)
+    elements.push_back(shuffle(builder.extract(value, i)));
+  return builder.vector(elements);
+}
+
+/// The distances `first`, twice it, … below `end`.
+static Value sumOverDistances(KernelBuilder &builder, Value partial,
+                              int64_t first, int64_t end,
+                              int64_t subgroupSize) {
+  for (int64_t distance = first; distance < end; distance *= 2)
+    partial = builder.add(partial,
+                          shuffleXor(builder, partial, distance, subgroupSize));
+  return partial;
+}
+
 Value sumOverStrides(KernelBuilder &builder, Value partial, int64_t stride,
                      int64_t subgroupSize) {
-  auto vector = dyn_cast<VectorType>(partial.getType());
-  int64_t numElements = vector ? vector.getNumElements() : 1;
-  SmallVector<Value> sums;
-  for (int64_t i = 0; i < numElements; ++i) {
-    Value sum = vector ? builder.extract(partial, i) : partial;
-    for (int64_t distance = stride; distance < subgroupSize; distance *= 2) {
-      auto other = gpu::ShuffleOp::create(
-          builder, sum, static_cast<int32_t>(distance),
-          static_cast<int32_t>(subgroupSize), gpu::ShuffleMode::XOR);
-      sum = builder.add(sum, other.getShuffleResult());
-    }
-    sums.push_back(sum);
-  }
-  return vector ? builder.vector(sums) : sums.front();
+  return sumOverDistances(builder, partial, stride, subgroupSize, subgroupSize);
+}
+
+Value sumOverNeighbours(KernelBuilder &builder, Value partial, int64_t count,
+                        int64_t subgroupSize) {
+  return sumOverDistances(builder, partial, 1, count, subgroupSize);
 }
 
 Value subgroupLane(KernelBuilder &builder, int64_t subgroupSize) {

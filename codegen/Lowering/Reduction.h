@@ -35,6 +35,16 @@ int64_t reductionSubgroup(graph::LoweringConfigAttr config,
 Value sumOverStrides(KernelBuilder &builder, Value partial, int64_t stride,
                      int64_t subgroupSize);
 
+/// The same over `count` neighbours, a power of two: those whose numbers,
+/// divided by it, are equal.
+Value sumOverNeighbours(KernelBuilder &builder, Value partial, int64_t count,
+                        int64_t subgroupSize);
+
+/// `value` (a scalar or a vector of f32) of the invocation whose number in the
+/// subgroup differs in the bits of `distance`.
+Value shuffleXor(KernelBuilder &builder, Value value, int64_t distance,
+                 int64_t subgroupSize);
+
 /// The invocation's number in its workgroup, counted by subgroups, which are
 /// full: which of its own `KernelBuilder::localId` counts Vulkan leaves open.
 Value subgroupLane(KernelBuilder &builder, int64_t subgroupSize);

@@ -5,6 +5,7 @@
 #include "codegen/Lowering/SdpaHeads.h"
 
 #include "codegen/Lowering/ActivationRows.h"
+#include "codegen/Lowering/Reduction.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -60,11 +61,14 @@ SdpaHeads::SdpaHeads(KernelUnit &unit, graph::SdpaOp sdpa,
 
 LogicalResult SdpaHeads::bind() {
   graph::RegionOp region = unit.getContext().getRegion();
-  if (!canPrepareTogether(chains) || shape.rows != 1 ||
-      shape.queries < shape.group() || headsPerPass() == 0)
-    return region.emitOpError("of kind sdpa prepares heads for one row, alike "
-                              "those of query and key, ")
-           << shape.group() << " of them in a workgroup; found "
+  bool isWhole =
+      shape.queries >= shape.group() || shape.group() % shape.queries == 0;
+  if (!canPrepareTogether(chains) || shape.rows != 1 || !isWhole ||
+      headsPerPass() == 0)
+    return region.emitOpError(
+               "prepares heads for one row, alike those of query "
+               "and key, ")
+           << shape.group() << " of them or a part in a workgroup; found "
            << shape.queries << " queries of " << shape.rows
            << " rows in a workgroup of " << shape.workgroup;
   for (auto [chain, source] : llvm::zip(chains, sources)) {
@@ -74,10 +78,6 @@ LogicalResult SdpaHeads::bind() {
     source = *view;
   }
   memory = b.workgroupMemory(numHeads() * vectors.vectors, b.f32x4());
-  if (chains[0].norm)
-    squares = b.workgroupMemory(
-        shape.workgroup * llvm::divideCeil(numHeads(), headsPerPass()),
-        b.getF32Type());
   return success();
 }
 
@@ -93,8 +93,11 @@ int64_t SdpaHeads::registers(int64_t ofLoops) {
 /// head.
 VectorPair SdpaHeads::loadSource(const Head &head, const HeadLane &at,
                                  Value kvHead) {
-  Value inGroup[] = {b.add(b.mul(kvHead, shape.group()), head.number), kvHead,
-                     kvHead};
+  Value firstQuery = b.mul(kvHead, shape.group());
+  if (numQueries() < shape.group())
+    firstQuery =
+        b.add(firstQuery, b.mul(b.groupId(gpu::Dimension::x), numQueries()));
+  Value inGroup[] = {b.add(firstQuery, head.number), kvHead, kvHead};
   Value chosen[] = {head.isQuery, {}, head.isValue};
   VectorPair x;
   for (unsigned number : {1U, 0U, 2U}) {
@@ -124,17 +127,36 @@ VectorPair SdpaHeads::loadSource(const Head &head, const HeadLane &at,
   return x;
 }
 
+/// Whether the lanes of a head are neighbours in one subgroup.
+bool SdpaHeads::sumsInSubgroup(int64_t subgroup) const {
+  return vectors.lanes() <= subgroup &&
+         llvm::isPowerOf2_64(static_cast<uint64_t>(vectors.lanes()));
+}
+
 /// Norms `x`, unless it is a value.
 LogicalResult SdpaHeads::norm(const Head &head, const HeadLane &at,
-                              int64_t pass, Value firstLane, VectorPair &x) {
+                              int64_t pass, Value firstLane,
+                              const SdpaHeadsUse &use, VectorPair &x) {
   FailureOr<Value> ofQuery =
       unit.bindVector(chains[0].norm.getGain(), b.f32x4());
   FailureOr<Value> ofKey = unit.bindVector(chains[1].norm.getGain(), b.f32x4());
   if (failed(ofQuery) || failed(ofKey))
     return failure();
-  Value inverse =
-      b.splat(emitInverseNorm(b, chains[0].norm, vectors, at, x, squares,
-                              pass * shape.workgroup, firstLane));
+  Value inverse;
+  if (sumsInSubgroup(use.subgroup)) {
+    inverse =
+        emitInverseNorm(b, chains[0].norm, vectors, at, x, [&](Value ofLane) {
+          return sumOverNeighbours(b, ofLane, vectors.lanes(), use.subgroup);
+        });
+  } else {
+    if (!squares)
+      squares = b.workgroupMemory(
+          shape.workgroup * llvm::divideCeil(numHeads(), headsPerPass()),
+          b.getF32Type());
+    inverse = emitInverseNorm(b, chains[0].norm, vectors, at, x, squares,
+                              pass * shape.workgroup, firstLane);
+  }
+  inverse = b.splat(inverse);
   auto apply = [&](Value number, Value part) {
     Value gain = b.select(head.isQuery, b.load(*ofQuery, number),
                           b.load(*ofKey, number));
@@ -164,24 +186,25 @@ void SdpaHeads::store(const CachedRows &rows, int64_t head, Value kvHead,
 }
 
 LogicalResult SdpaHeads::emit(const CachedRows &keys, const CachedRows &values,
-                              bool readsBack, Value angles) {
+                              const SdpaHeadsUse &use) {
   Value kvHead = b.groupId(gpu::Dimension::y);
-  Value thread = b.localId(), lastSlot = b.index(headsPerPass() - 1);
+  Value thread = sumsInSubgroup(use.subgroup) ? use.thread : b.localId(),
+        lastSlot = b.index(headsPerPass() - 1);
   Value lane = b.rem(thread, vectors.lanes()),
         slot = b.div(thread, vectors.lanes());
   Value firstLane = b.mul(b.min(slot, lastSlot), vectors.lanes());
   HeadLane at = emitHeadLane(b, chains[0], vectors, lane);
-  HeadTurn turn(unit, chains[0].rotary, vectors, at, b.index(0), angles);
+  HeadTurn turn(unit, chains[0].rotary, vectors, at, b.index(0), use.angles);
   for (int64_t pass = 0; pass * headsPerPass() < numHeads(); ++pass) {
     Value number = b.add(slot, pass * headsPerPass());
     Head head;
     head.exists = b.logicalAnd(b.less(slot, b.index(headsPerPass())),
                                b.less(number, b.index(numHeads())));
     head.number = b.min(number, b.index(numHeads() - 1));
-    head.isQuery = b.less(head.number, b.index(shape.group()));
+    head.isQuery = b.less(head.number, b.index(numQueries()));
     head.isValue = b.equal(head.number, b.index(numHeads() - 1));
     VectorPair x = loadSource(head, at, kvHead);
-    if (chains[0].norm && failed(norm(head, at, pass, firstLane, x)))
+    if (chains[0].norm && failed(norm(head, at, pass, firstLane, use, x)))
       return failure();
     if (chains[0].rotary) {
       FailureOr<VectorPair> turned = turn.turn(x);
@@ -206,13 +229,15 @@ LogicalResult SdpaHeads::emit(const CachedRows &keys, const CachedRows &values,
   Value isWritten =
       b.logicalAnd(b.less(position, b.index(shape.capacity)),
                    b.less(b.index(0), unit.numRows(sources[1].type)));
-  if (shape.splits > 1)
+  if (use.writes)
+    isWritten = b.logicalAnd(isWritten, use.writes);
+  else if (shape.splits > 1)
     isWritten = b.logicalAnd(
         isWritten, b.equal(b.rem(b.div(position, shape.keys), shape.splits),
                            b.groupId(gpu::Dimension::z)));
-  store(keys, shape.group(), kvHead, position, isWritten);
-  store(values, shape.group() + 1, kvHead, position, isWritten);
-  if (readsBack)
+  store(keys, numQueries(), kvHead, position, isWritten);
+  store(values, numQueries() + 1, kvHead, position, isWritten);
+  if (use.readsBack)
     b.bufferBarrier();
   return success();
 }

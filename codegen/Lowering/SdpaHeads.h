@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention of one row that prepares its own heads: the workgroup of a KV head
-// norms and turns the queries that share it, and the new key and value, which
-// the workgroup whose keys they belong to writes to the caches.
+// Attention of one row that prepares its own heads: a workgroup norms and turns
+// its queries, which share a KV head, and the new key and value, which one
+// workgroup writes to the caches.
 //
-// Only that workgroup reads these rows of the caches: blocks of keys are dealt
-// to splits by their number, and the new row is in the last one. So what it
-// writes has to be seen by itself alone.
+// That is the only one that may read these rows of the caches: where rows are
+// read back, blocks of keys are dealt to splits by their number, and the new
+// row is in the last one. So what it writes has to be seen by itself alone.
 
 #ifndef LLMC_CODEGEN_LOWERING_SDPAHEADS_H
 #define LLMC_CODEGEN_LOWERING_SDPAHEADS_H
@@ -30,6 +30,21 @@ bool preparesHeads(graph::SdpaOp sdpa);
 /// heads and halves are whole vectors of four.
 bool canPrepareTogether(SdpaChains &chains);
 
+/// How a kernel prepares its heads.
+struct SdpaHeadsUse {
+  /// Whether the workgroup reads the new rows in the caches.
+  bool readsBack = true;
+  /// As of HeadTurn; null: computed.
+  Value angles = {};
+  /// The size of subgroups in which norms are added up, 0 for workgroup memory;
+  /// and the invocation's number counted by subgroups.
+  int64_t subgroup = 0;
+  Value thread = {};
+  /// Whether the workgroup writes the new rows; null: the one whose split they
+  /// are in.
+  Value writes = {};
+};
+
 /// Emits it.
 class SdpaHeads {
 public:
@@ -38,23 +53,25 @@ public:
   /// Where the chains begin, and their workgroup memory. An error when they
   /// cannot be computed together.
   LogicalResult bind();
-  /// Prepares the heads of the workgroup's KV head, its number in y, and writes
-  /// the new rows through `keys` and `values` where they belong to the split,
-  /// its number in z. There are barriers; behind the last one, the workgroup
-  /// sees the rows in the caches where it `readsBack`. `angles` as of HeadTurn.
+  /// Prepares the heads of the workgroup's block of queries, its number in x,
+  /// of KV head y, split z, and writes the new rows through `keys` and
+  /// `values`. There are barriers; behind the last one, the workgroup sees the
+  /// rows in the caches where it reads back.
   LogicalResult emit(const CachedRows &keys, const CachedRows &values,
-                     bool readsBack = true, Value angles = {});
+                     const SdpaHeadsUse &use = {});
   /// The rotation of query and key; null without one.
   HeadChain &queryChain() { return chains[0]; }
   /// Registers of the kernel, whose loops take `ofLoops`.
   int64_t registers(int64_t ofLoops);
-  /// A quad of the heads [queries of the KV head, key, value][quad], after
+  /// Queries of the workgroup.
+  int64_t numQueries() const { return std::min(shape.queries, shape.group()); }
+  /// A quad of the heads [queries of the workgroup, key, value][quad], after
   /// `emit`.
   Value loadQuad(Value index) { return b.load(memory, index); }
 
 private:
-  /// A head that an invocation works at: the KV head's queries, then its key,
-  /// then its value.
+  /// A head that an invocation works at: the workgroup's queries, then the key,
+  /// then the value.
   struct Head {
     Value number, isQuery, isValue;
     /// Whether there is such a head.
@@ -62,10 +79,11 @@ private:
   };
   VectorPair loadSource(const Head &head, const HeadLane &at, Value kvHead);
   LogicalResult norm(const Head &head, const HeadLane &at, int64_t pass,
-                     Value firstLane, VectorPair &x);
+                     Value firstLane, const SdpaHeadsUse &use, VectorPair &x);
+  bool sumsInSubgroup(int64_t subgroup) const;
   void store(const CachedRows &rows, int64_t head, Value kvHead, Value place,
              Value isWritten);
-  int64_t numHeads() const { return shape.group() + 2; }
+  int64_t numHeads() const { return numQueries() + 2; }
   int64_t headsPerPass() const { return shape.workgroup / vectors.lanes(); }
 
   KernelUnit &unit;
@@ -74,8 +92,8 @@ private:
   SdpaChains chains;
   HeadVectors vectors;
   std::array<View, 3> sources;
-  /// Workgroup memory: [queries of the KV head, key, value][quad]; one f32
-  /// for each invocation and pass.
+  /// Workgroup memory: [queries of the workgroup, key, value][quad]; one f32
+  /// for each invocation and pass, where norms need it.
   Value memory, squares;
 };
 

@@ -76,7 +76,7 @@ selectSdpaMatrix(graph::SdpaOp sdpa, const SdpaProblem &problem,
 static std::optional<graph::LoweringConfigAttr>
 selectSdpaRow(graph::SdpaOp sdpa, const SdpaProblem &problem,
               target::DeviceAttr device) {
-  constexpr int64_t kBitsPerLoad = 128, kMostSplits = 16,
+  constexpr int64_t kBitsPerLoad = 128, kMostSplits = 8,
                     kFewestBlocksOfSplit = 4, kKeysAtOnce = 4;
   int64_t subgroup = device.getSubgroupSize(),
           bits = problem.headDim * problem.elementBits;
@@ -89,13 +89,15 @@ selectSdpaRow(graph::SdpaOp sdpa, const SdpaProblem &problem,
   int64_t lanes = 1;
   while (2 * lanes <= subgroup && bits % (2 * lanes * kBitsPerLoad) == 0)
     lanes *= 2;
+  // A query each: a workgroup then has the shortest way to go, and others that
+  // read the same keys find them in the cache.
+  constexpr int64_t kQueries = 1;
   // Sums of every subgroup meet in workgroup memory, where the heads are.
   auto memoryOf = [&](int64_t count) {
-    int64_t parts = count / subgroup;
-    int64_t passes =
-        llvm::divideCeil(problem.numPrepared() * problem.headDim / 8, count);
-    return 4 * (parts * problem.group() * (problem.headDim + 2) +
-                problem.numPrepared() * problem.headDim + passes * count + 1);
+    int64_t parts = count / subgroup, numHeads = kQueries + 2;
+    int64_t passes = llvm::divideCeil(numHeads * problem.headDim / 8, count);
+    return 4 * (parts * kQueries * (problem.headDim + 2) +
+                numHeads * problem.headDim + passes * count + 1);
   };
   while (invocations >= subgroup &&
          memoryOf(invocations) > device.getWorkgroupMemoryBytes())
@@ -106,13 +108,13 @@ selectSdpaRow(graph::SdpaOp sdpa, const SdpaProblem &problem,
   int64_t keys = invocations / lanes;
   int64_t splits = std::clamp<int64_t>(
       std::min(problem.context / (keys * kFewestBlocksOfSplit),
-               2 * device.getComputeUnits() / problem.kvHeads),
+               2 * device.getComputeUnits() * kQueries / problem.heads),
       1, kMostSplits);
   // Sums and queries, keys and values in flight as they lie in memory and one
   // of them unpacked.
   int64_t columns = problem.headDim / lanes;
-  int64_t accumulators = problem.group() * columns;
-  int64_t registers = 2 * accumulators + 2 * problem.group() +
+  int64_t accumulators = kQueries * columns;
+  int64_t registers = 2 * accumulators + 2 * kQueries +
                       2 * kKeysAtOnce * columns * problem.elementBits / 32 +
                       2 * columns + 24;
   if (registers > device.getRegistersMax())
@@ -120,8 +122,8 @@ selectSdpaRow(graph::SdpaOp sdpa, const SdpaProblem &problem,
   MLIRContext *context = sdpa.getContext();
   return graph::LoweringConfigAttr::get(
       context, StringAttr::get(context, "sdpa_row"), {invocations, 1, 1},
-      {lanes, kKeysAtOnce}, splits, accumulators, registers, "f32", "subgroup",
-      "convert");
+      {lanes, kKeysAtOnce, kQueries}, splits, accumulators, registers, "f32",
+      "subgroup", "convert");
 }
 
 FailureOr<SdpaProblem> readSdpaProblem(const StrategyInput &input) {

@@ -52,9 +52,9 @@ module attributes {target.device = #device} {
 module attributes {target.device = #device} {
   func.func @row_tile(%q: tensor<?x4x64xf32> {graph.name = "q"}, %k: tensor<?x2x64xf32> {graph.name = "k"},
       %pos: tensor<i32> {graph.name = "position"}) -> (tensor<?x4x64xf32> {graph.name = "y"}) attributes {graph.rows = 8 : i64} {
-    // expected-error @+1 {{of kind sdpa_row takes one row that it prepares on a cache of floats, tile = [lanes of a key, keys at once]}}
+    // expected-error @+1 {{of kind sdpa_row takes one row that it prepares on a cache of floats, tile = [lanes of a key, keys at once, queries]}}
     %y = graph.region (%a = %q : tensor<?x4x64xf32>, %b = %k : tensor<?x2x64xf32>, %p = %pos : tensor<i32>) -> (tensor<?x4x64xf32>)
-        attributes {lowering_config = #graph.lowering_config<"sdpa_row", workgroup = [32, 1, 1], tile = [8, 4]>} {
+        attributes {lowering_config = #graph.lowering_config<"sdpa_row", workgroup = [32, 1, 1], tile = [8, 4, 1]>} {
       %0 = graph.sdpa %a, %b, %b, %p scale 1.0 causal
         : tensor<?x4x64xf32>, tensor<?x2x64xf32>, tensor<?x2x64xf32> -> tensor<?x4x64xf32>
       graph.yield %0 : tensor<?x4x64xf32>

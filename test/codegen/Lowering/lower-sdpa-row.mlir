@@ -15,8 +15,9 @@ module attributes {target.device = #device} {
   graph.state @k : tensor<1x1024x64xf16>
   graph.state @v : tensor<1x1024x64xf16>
 
-  // A key of 64 numbers of f16 is eight loads: eight lanes share it, 256 invocations have 32 keys at once.
-  // SELECT: lowering_config = #graph.lowering_config<"sdpa_row", workgroup = [256, 1, 1], tile = [8, 4], splits = 8, {{.*}}reduction = subgroup
+  // A key of 64 numbers of f16 is eight loads: eight lanes share it, 256 invocations have 32 keys at once. A workgroup
+  // has one query; of 1024 keys eight splits have four rounds each.
+  // SELECT: lowering_config = #graph.lowering_config<"sdpa_row", workgroup = [256, 1, 1], tile = [8, 4, 1], splits = 8, {{.*}}reduction = subgroup
   // NONE: lowering_config = #graph.lowering_config<"sdpa",
 
   // Angles are computed once for the step, and belong to no layer.
@@ -25,7 +26,7 @@ module attributes {target.device = #device} {
   // CHECK: program.dispatch @zero_counters
   // CHECK: %[[ANGLES:.*]] = program.slice arena bytes 256
   // CHECK: program.dispatch @rotary_angles groups [1, 1, 1](%{{.*}}, %[[ANGLES]]) access [1, 2]
-  // CHECK: program.dispatch @heads_sdpa_2_1x64_rows_1 groups [1, 1, 8](
+  // CHECK: program.dispatch @heads_sdpa_2_1x64_rows_1 groups [2, 1, 8](
   // CHECK-NOT: program.dispatch
   func.func @one_row(%x: tensor<?x256xf32> {graph.name = "x"}, %pos: tensor<i32> {graph.name = "position"})
       -> (tensor<?x128xf32> {graph.name = "y"}) attributes {graph.rows = 1 : i64} {
@@ -53,15 +54,19 @@ module attributes {target.device = #device} {
     return %y : tensor<?x128xf32>
   }
 }
-// Loops over keys have no barrier.
+// Splits that have no keys do nothing. Keys are loaded before heads are prepared; the loop over keys has no barrier,
+// and loads the next while it has those before. Then a row that one split has alone is stored, what several have is
+// shared and added up.
 // CHECK-LABEL: gpu.module @heads_sdpa_2_1x64_rows_1_gpu
+// CHECK: scf.if
+// CHECK-COUNT-8: memref.load {{.*}}vector<4xi32>
 // CHECK: gpu.barrier
 // CHECK: scf.for
 // CHECK-NOT: Barrier
 // CHECK-NOT: gpu.barrier
-// CHECK: scf.for
-// CHECK-NOT: Barrier
-// CHECK-NOT: gpu.barrier
+// CHECK: scf.if {{.*}} -> (vector<4xi32>
 // CHECK: scf.yield
+// CHECK: gpu.barrier
+// CHECK: scf.if
 // CHECK: spirv.MemoryBarrier <Device>
 // SPIRV: program.kernel @heads_sdpa_2_1x64_rows_1 {{.*}} spirv [119734787,
