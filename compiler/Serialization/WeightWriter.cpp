@@ -104,12 +104,15 @@ llvm::Expected<bool> WeightWriter::copy(const StoredWeight &weight,
   if (!checksum)
     return checksum.takeError();
   written.checksum = *checksum;
-  if (*checksum ==
-      reader.manifest().sections(static_cast<int>(*section)).checksum())
-    return hasTilesOf(weight, bytes.data);
-  if (earlier->mustBeSound())
-    return llvm::createStringError(reader.checksumError(*section).message());
-  return false;
+  if (*checksum !=
+      reader.manifest().sections(static_cast<int>(*section)).checksum()) {
+    if (earlier->mustBeSound())
+      return llvm::createStringError(reader.checksumError(*section).message());
+    return false;
+  }
+  bool isTrusted = hasTilesOf(weight, bytes.data);
+  reader.releasePages(bytes);
+  return isTrusted;
 }
 
 llvm::Error WeightWriter::pack(const StoredWeight &weight, uint64_t offset,
