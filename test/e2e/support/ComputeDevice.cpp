@@ -40,6 +40,7 @@ std::unique_ptr<ComputeDevice> ComputeDevice::create() {
   vkGetPhysicalDeviceProperties2(result->physical, &properties);
   result->deviceName = properties.properties.deviceName;
   result->subgroup = subgroup.subgroupSize;
+  result->secondsPerTick = properties.properties.limits.timestampPeriod * 1e-9;
 
   VkPhysicalDeviceVulkan13Features features13 = {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
@@ -67,21 +68,29 @@ std::unique_ptr<ComputeDevice> ComputeDevice::create() {
       VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
   LLMC_CHECK_VK(vkCreateCommandPool(result->device, &poolInfo, nullptr,
                                     &result->commandPool));
+  VkQueryPoolCreateInfo timesInfo = {VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
+  timesInfo.queryType = VK_QUERY_TYPE_TIMESTAMP;
+  timesInfo.queryCount = 2;
+  LLMC_CHECK_VK(
+      vkCreateQueryPool(result->device, &timesInfo, nullptr, &result->times));
 
   VkPhysicalDeviceMemoryProperties memory;
   vkGetPhysicalDeviceMemoryProperties(result->physical, &memory);
-  constexpr VkMemoryPropertyFlags kWanted =
-      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
-      VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-  while (result->memoryType < memory.memoryTypeCount &&
-         (memory.memoryTypes[result->memoryType].propertyFlags & kWanted) !=
-             kWanted)
-    ++result->memoryType;
+  constexpr VkMemoryPropertyFlags kHost = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                                          VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  for (VkMemoryPropertyFlags wanted :
+       {kHost | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, kHost})
+    for (uint32_t i = 0; i < memory.memoryTypeCount; ++i)
+      if ((memory.memoryTypes[i].propertyFlags & wanted) == wanted) {
+        result->memoryType = i;
+        return result;
+      }
   return result;
 }
 
 ComputeDevice::~ComputeDevice() {
   if (device) {
+    vkDestroyQueryPool(device, times, nullptr);
     vkDestroyCommandPool(device, commandPool, nullptr);
     vkDestroyDevice(device, nullptr);
   }
@@ -191,6 +200,8 @@ void ComputeDevice::record(VkCommandBuffer commands, VkDescriptorPool pool,
   VkCommandBufferBeginInfo begin = {
       VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
   LLMC_CHECK_VK(vkBeginCommandBuffer(commands, &begin));
+  vkCmdResetQueryPool(commands, times, 0, 2);
+  vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, times, 0);
   VkMemoryBarrier barrier = {
       VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, VK_ACCESS_SHADER_WRITE_BIT,
       VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
@@ -206,10 +217,11 @@ void ComputeDevice::record(VkCommandBuffer commands, VkDescriptorPool pool,
     vkCmdDispatch(commands, dispatch.groups[0], dispatch.groups[1],
                   dispatch.groups[2]);
   }
+  vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, times, 1);
   LLMC_CHECK_VK(vkEndCommandBuffer(commands));
 }
 
-void ComputeDevice::run(const std::vector<Dispatch> &dispatches) {
+double ComputeDevice::run(const std::vector<Dispatch> &dispatches) {
   uint32_t numDescriptors = 1;
   for (const Dispatch &dispatch : dispatches)
     numDescriptors += static_cast<uint32_t>(dispatch.buffers.size());
@@ -236,6 +248,11 @@ void ComputeDevice::run(const std::vector<Dispatch> &dispatches) {
   LLMC_CHECK_VK(vkQueueWaitIdle(queue));
   vkFreeCommandBuffers(device, commandPool, 1, &commands);
   vkDestroyDescriptorPool(device, pool, nullptr);
+  uint64_t ticks[2];
+  LLMC_CHECK_VK(vkGetQueryPoolResults(device, times, 0, 2, sizeof(ticks), ticks,
+                                      sizeof(uint64_t),
+                                      VK_QUERY_RESULT_64_BIT));
+  return static_cast<double>(ticks[1] - ticks[0]) * secondsPerTick;
 }
 
 } // namespace llmc::test

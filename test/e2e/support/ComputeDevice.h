@@ -20,7 +20,8 @@ namespace llmc::test {
 /// the process with a message: nothing in a test could go on.
 class ComputeDevice {
 public:
-  /// A storage buffer that the host sees all the time.
+  /// A storage buffer that the host sees all the time, in the device's memory
+  /// where that can be.
   struct Buffer {
     VkBuffer buffer = VK_NULL_HANDLE;
     VkDeviceMemory memory = VK_NULL_HANDLE;
@@ -57,7 +58,8 @@ public:
   Kernel createKernel(const std::vector<uint32_t> &spirv, uint32_t numBindings);
   void release(Kernel &kernel);
   /// Runs the dispatches in order, each after a full barrier, and waits.
-  void run(const std::vector<Dispatch> &dispatches);
+  /// Returns the seconds that the device took.
+  double run(const std::vector<Dispatch> &dispatches);
 
 private:
   ComputeDevice() = default;
@@ -70,6 +72,8 @@ private:
   VkDevice device = VK_NULL_HANDLE;
   VkQueue queue = VK_NULL_HANDLE;
   VkCommandPool commandPool = VK_NULL_HANDLE;
+  VkQueryPool times = VK_NULL_HANDLE;
+  double secondsPerTick = 0;
   uint32_t memoryType = 0, subgroup = 0;
   std::string deviceName;
 };

@@ -136,13 +136,21 @@ void ProgramRunner::spoil(const std::string &name) {
   std::memset(buffer.data, 0xff, buffer.bytes);
 }
 
-void ProgramRunner::run(const std::string &entry, int position, int rows,
-                        int firstRow) {
+size_t ProgramRunner::bytesOf(const std::string &name) const {
+  size_t bytes = 0;
+  for (const auto &[key, buffer] : buffers)
+    if (key.compare(0, name.size() + 1, name + " ") == 0)
+      bytes += buffer.bytes;
+  return bytes;
+}
+
+double ProgramRunner::run(const std::string &entry, int position, int rows,
+                          int firstRow) {
   int32_t words[16] = {position, rows, firstRow};
   auto step = buffers.find("step 0");
   if (step != buffers.end())
     std::memcpy(step->second.data, words, sizeof(words));
-  device.run(entries.at(entry).dispatches);
+  return device.run(entries.at(entry).dispatches);
 }
 
 } // namespace llmc::test

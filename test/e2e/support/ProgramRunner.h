@@ -61,8 +61,13 @@ public:
   /// Fills a buffer with 0xff again.
   void spoil(const std::string &name);
 
-  /// Runs an entry with these step words.
-  void run(const std::string &entry, int position, int rows, int firstRow = 0);
+  /// Bytes of a buffer, of all planes of a weight.
+  size_t bytesOf(const std::string &name) const;
+
+  /// Runs an entry with these step words. Returns the seconds that the device
+  /// took.
+  double run(const std::string &entry, int position, int rows,
+             int firstRow = 0);
 
   mlir::ModuleOp getModule() { return *module; }
 
