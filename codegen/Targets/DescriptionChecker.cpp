@@ -224,6 +224,9 @@ private:
       add("plan.kv_type", "is F16, which needs features.f16_storage");
     checkNumber("plan.max_unroll", plan.has_max_unroll(), plan.max_unroll(), 4,
                 1024);
+    if (plan.has_decode_steps_per_submit())
+      checkNumber("plan.decode_steps_per_submit", /*isPresent=*/true,
+                  plan.decode_steps_per_submit(), 1, 16);
   }
 
   void checkQuirks() {

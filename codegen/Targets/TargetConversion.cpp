@@ -127,6 +127,8 @@ format::TargetInfo toTargetInfo(const Target &description) {
     info.add_features(name);
   info.set_max_submit_milliseconds(
       description.plan().max_submit_milliseconds());
+  info.set_decode_steps_per_submit(
+      description.plan().decode_steps_per_submit());
   return info;
 }
 

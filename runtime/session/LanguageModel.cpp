@@ -18,8 +18,8 @@ namespace {
 constexpr const char *kForward = "forward";
 constexpr const char *kLogits = "logits";
 constexpr const char *kTokens = "tokens";
-// The device works on one step while the host looks at the token of the one
-// before and submits the one behind.
+// Submissions: the device works on one while the host looks at the tokens of
+// the one before and submits the one behind.
 constexpr uint32_t kMostInFlight = 3;
 
 } // namespace
@@ -187,12 +187,17 @@ Status LanguageModel::generate(const std::vector<int32_t> &tokens,
 Status LanguageModel::goOn(uint64_t mostTokens, const TokenSink &sink) {
   uint64_t numSubmitted = 0;
   while (true) {
-    while (!choice->isFull() && numSubmitted < mostTokens &&
-           numEvaluated + choice->inFlight() < maxContext) {
+    while (!choice->isFull()) {
+      const uint32_t position = numEvaluated + choice->inFlight();
+      const uint64_t most =
+          std::min<uint64_t>(mostTokens - numSubmitted, maxContext - position);
+      if (most == 0)
+        break;
       if (isCancelled.exchange(false))
         return Status(StatusCode::Cancelled, "the generation was cancelled");
-      LLMC_RETURN_IF_ERROR(choice->submit(numEvaluated + choice->inFlight()));
-      ++numSubmitted;
+      LLMC_ASSIGN_OR_RETURN(const uint32_t numSteps,
+                            choice->submit(position, most));
+      numSubmitted += numSteps;
     }
     if (choice->inFlight() == 0)
       return okStatus();

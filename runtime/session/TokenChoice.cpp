@@ -35,9 +35,16 @@ TokenChoice::create(Session &session, uint32_t forward, uint32_t mostInFlight) {
     return std::unique_ptr<TokenChoice>();
   choice->next = *next;
   LLMC_RETURN_IF_ERROR(choice->findPorts());
-  LLMC_ASSIGN_OR_RETURN(
-      choice->chain,
-      StepChain::create(session, {forward, choice->next}, mostInFlight));
+  // A model that has one step in flight has one in a submission. Rings have a
+  // place for every step in flight, and one more.
+  const uint32_t wanted =
+      session.module().variant().target().decode_steps_per_submit();
+  const uint32_t most = (choice->ringSize - 1) / mostInFlight;
+  const uint32_t together =
+      mostInFlight == 1 ? 1 : std::clamp(wanted, 1U, std::max(most, 1U));
+  LLMC_ASSIGN_OR_RETURN(choice->chain,
+                        StepChain::create(session, {forward, choice->next},
+                                          mostInFlight, together));
   return choice;
 }
 
@@ -114,9 +121,12 @@ StatusOr<int32_t> TokenChoice::chooseFirst(uint32_t position, uint32_t row) {
   return chosenAt(position);
 }
 
-Status TokenChoice::submit(uint32_t position) {
-  writeDraw(position);
-  return chain->submit();
+StatusOr<uint32_t> TokenChoice::submit(uint32_t position, uint64_t most) {
+  const uint32_t numSteps = chain->stepsOf(most);
+  for (uint32_t step = 0; step < numSteps; ++step)
+    writeDraw(position + step);
+  LLMC_RETURN_IF_ERROR(chain->submit(most));
+  return numSteps;
 }
 
 StatusOr<int32_t> TokenChoice::wait(uint32_t position) {

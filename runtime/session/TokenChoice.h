@@ -45,8 +45,9 @@ public:
   uint32_t inFlight() const { return chain->inFlight(); }
   bool isFull() const { return chain->isFull(); }
   /// Submits the step at `position`, which evaluates the token that was chosen
-  /// last and chooses another.
-  Status submit(uint32_t position);
+  /// last and chooses another, and those behind it that go with it, at most
+  /// `most` together. Returns how many.
+  StatusOr<uint32_t> submit(uint32_t position, uint64_t most);
   /// Waits for the oldest step in flight, which was at `position`. Errors as
   /// for chooseFirst.
   StatusOr<int32_t> wait(uint32_t position);

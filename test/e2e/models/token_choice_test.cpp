@@ -4,8 +4,11 @@
 // by token on the host.
 
 #include "test/e2e/compiled/EndToEnd.h"
+#include "test/e2e/runtime/FaultyVulkan.h"
 
 #include "runtime/session/Generator.h"
+
+#include <climits>
 
 namespace llmc::test {
 namespace {
@@ -16,6 +19,8 @@ struct Choice {
   int32_t topK;
   float topP;
   float penalty;
+  /// What the target's description says.
+  int stepsPerSubmit = 1;
 };
 
 std::ostream &operator<<(std::ostream &out, const Choice &choice) {
@@ -59,18 +64,37 @@ StatusOr<std::vector<int32_t>> onHost(runtime::LanguageModel &model,
 
 class TokenChoices : public testing::TestWithParam<Choice> {
 protected:
-  /// A session of a golden model.
-  std::unique_ptr<runtime::LanguageModel> open(const std::string &name,
-                                               int64_t maxContext = 0) {
+  /// A golden model, compiled; its file.
+  std::string compiled(const std::string &name, int64_t maxContext = 0) {
     const std::string file = folder.file(name + ".llmc");
     if (!exists(file)) {
       const Status status =
-          compile(findGolden(name, folder), file, {"lavapipe"}, maxContext);
+          compile(findGolden(name, folder), file, {target()}, maxContext);
       EXPECT_TRUE(status.ok()) << status.message();
     }
-    auto model = loadLanguageModel(file);
+    return file;
+  }
+
+  /// A session of it.
+  std::unique_ptr<runtime::LanguageModel> open(const std::string &name,
+                                               int64_t maxContext = 0) {
+    auto model = loadLanguageModel(compiled(name, maxContext));
     EXPECT_TRUE(model.ok()) << model.status().message();
     return model.ok() ? std::move(*model) : nullptr;
+  }
+
+  /// A description with the steps of the case.
+  std::string target() {
+    std::string description = runTool({"targets", "lavapipe"}).output;
+    const std::string before = "plan {\n";
+    const size_t at = description.find(before);
+    EXPECT_NE(at, std::string::npos) << description;
+    description.insert(at + before.size(),
+                       "  decode_steps_per_submit: " +
+                           std::to_string(GetParam().stepsPerSubmit) + "\n");
+    const std::string file = folder.file("steps.textproto");
+    writeFile(file, description);
+    return file;
   }
 
   TemporaryFolder folder;
@@ -97,13 +121,13 @@ TEST_P(TokenChoices, OfTheDeviceAreTheHosts) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, TokenChoices,
-                         testing::Values(Choice{"greedy", 0, 0, 1, 1},
-                                         Choice{"penalized", 0, 0, 1, 1.25F},
-                                         Choice{"warm", 0.8F, 40, 0.95F, 1.1F}),
-                         [](const auto &info) {
-                           return std::string(info.param.name);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Models, TokenChoices,
+    testing::Values(Choice{"greedy", 0, 0, 1, 1},
+                    Choice{"penalized", 0, 0, 1, 1.25F},
+                    Choice{"warm", 0.8F, 40, 0.95F, 1.1F},
+                    Choice{"warm_in_fours", 0.8F, 40, 0.95F, 1.1F, 4}),
+    [](const auto &info) { return std::string(info.param.name); });
 
 using TokensInFlight = TokenChoices;
 
@@ -148,8 +172,33 @@ TEST_P(TokensInFlight, StopAtTheContextsEnd) {
   EXPECT_EQ(device->position(), device->contextLength());
 }
 
+// The prompt and the first token take as many submissions as ever; nine more
+// tokens two of four steps and one, instead of nine.
+TEST_P(TokensInFlight, GoInAsFewSubmissionsAsTheTargetSays) {
+  LLMC_E2E_NEED_DEVICE();
+  constexpr uint64_t kMoreTokens = 9;
+  const std::string file = compiled("tiny-qwen3-Q4_K_M");
+  int numCalls[2];
+  for (const uint64_t numTokens : {uint64_t{1}, 1 + kMoreTokens}) {
+    const FaultyVulkan vulkan({"vkQueueSubmit", INT_MAX});
+    auto module = runtime::Module::load(*vulkan.engine, file, {});
+    ASSERT_TRUE(module.ok()) << module.status().message();
+    auto model = runtime::LanguageModel::create(*module, {});
+    ASSERT_TRUE(model.ok()) << model.status().message();
+    runtime::GenerateOptions options;
+    options.sampler = samplerOptions(GetParam());
+    options.maxTokens = numTokens;
+    const int before = vulkan.numCalls();
+    auto found = runtime::generate(**model, nullptr, {1, 2, 3}, options, {});
+    ASSERT_TRUE(found.ok()) << found.status().message();
+    numCalls[numTokens == 1 ? 0 : 1] = vulkan.numCalls() - before;
+  }
+  EXPECT_EQ(numCalls[1] - numCalls[0], GetParam().stepsPerSubmit == 4 ? 3 : 9);
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, TokensInFlight,
-                         testing::Values(Choice{"greedy", 0, 0, 1, 1}),
+                         testing::Values(Choice{"greedy", 0, 0, 1, 1},
+                                         Choice{"in_fours", 0, 0, 1, 1, 4}),
                          [](const auto &info) {
                            return std::string(info.param.name);
                          });

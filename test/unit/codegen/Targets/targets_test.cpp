@@ -48,7 +48,7 @@ plan {
   row_buckets: [1, 4]
   kv_type: F16
   max_unroll: 16
-  max_submit_milliseconds: 70
+  max_submit_milliseconds: 70 decode_steps_per_submit: 3
 }
 quirks { name: "clamp_tanh" source: "the tests" }
 )";
@@ -173,6 +173,9 @@ TEST(ParseTarget, WrongValuesArePlaced) {
        "cooperative_matrices { element_type: \"f64\" m: 1 n: 1 k: 1 }",
        "25:48: error: features.cooperative_matrices has element_type 'f64'; "
        "allowed: f16, i8"},
+      {"per_submit: 3", "per_submit: 17",
+       "31:31: error: plan.decode_steps_per_submit is 17; allowed: from 1 to "
+       "16"},
       {"[1, 4]", "[4, 8]",
        "28:3: error: plan.row_buckets must begin with 1, for decode"},
       {"[1, 4]", "[1, 4, 4]", "28:3: error: plan.row_buckets must rise"},
@@ -313,6 +316,7 @@ TEST(ToTargetInfo, HoldsWhatADeviceMustMatch) {
       std::vector<std::string>(info.features().begin(), info.features().end()),
       (std::vector<std::string>{"f16_storage", "int_dot"}));
   EXPECT_EQ(info.max_submit_milliseconds(), 70u);
+  EXPECT_EQ(info.decode_steps_per_submit(), 3u);
   EXPECT_EQ(info.device_type_cpu(), 0u);
 }
 
