@@ -14,6 +14,7 @@
 #include "compiler/Import/Import.h"
 #include "compiler/Pipelines/Phases.h"
 #include "compiler/Pipelines/Registration.h"
+#include "compiler/Serialization/EarlierRows.h"
 #include "compiler/Serialization/ModuleWriter.h"
 #include "compiler/Serialization/SelfTestProgram.h"
 #include "compiler/Transforms/Passes.h"
@@ -114,6 +115,7 @@ private:
   std::vector<description::Target> targets;
   tuning::Tuning tuning;
   std::unique_ptr<serialization::EarlierFile> earlier; // may be null
+  importer::ConvertedRows convertedRows;
   OwningOpRef<ModuleOp> model;
   std::vector<OwningOpRef<ModuleOp>> programs; // one for each target
   std::vector<SelfTests> selfTests;            // likewise
@@ -341,7 +343,8 @@ Status Compilation::finishSelfTests(const pipelines::Phase &planning,
     return okStatus();
   }
   report("testing kernels for " + target.str(), 0);
-  auto cases = verify::evaluateSelfTests(*tests.functions, options.numThreads);
+  auto cases = verify::evaluateSelfTests(*tests.functions, convertedRows,
+                                         options.numThreads);
   if (!cases)
     return toStatus(cases.takeError());
   tests.cases = std::move(*cases);
@@ -427,6 +430,7 @@ Status Compilation::write() {
   for (const std::string &option : recordOptions(options))
     writeOptions.manifest.add_compile_options(option);
   writeOptions.earlier = earlier.get();
+  writeOptions.converted = &convertedRows;
   writeOptions.progress = [&](const serialization::WeightBytes &bytes) {
     report(describeProgress(bytes),
            static_cast<double>(bytes.written) / static_cast<double>(bytes.all));
@@ -484,6 +488,10 @@ Status Compilation::run() {
     model->print(stream);
     return okStatus();
   }
+  if (earlier)
+    if (llvm::Error error =
+            serialization::offerEarlierRows(*model, *earlier, convertedRows))
+      return toStatus(std::move(error));
   for (const description::Target &target : targets)
     LLMC_RETURN_IF_ERROR(compileTarget(target));
   switch (options.emit) {

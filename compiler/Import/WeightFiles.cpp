@@ -55,8 +55,10 @@ openFile(Attribute name) {
   return std::move(*file);
 }
 
-llvm::Expected<WeightFiles> WeightFiles::open(ArrayAttr names) {
+llvm::Expected<WeightFiles> WeightFiles::open(ArrayAttr names,
+                                              ConvertedRows *converted) {
   WeightFiles result;
+  result.converted = converted;
   for (Attribute name : names ? names.getValue() : ArrayRef<Attribute>()) {
     auto file = openFile(name);
     if (!file)
@@ -66,8 +68,10 @@ llvm::Expected<WeightFiles> WeightFiles::open(ArrayAttr names) {
   return result;
 }
 
-llvm::Expected<WeightFiles> WeightFiles::open(ModuleOp module) {
-  auto result = open(module->getAttrOfType<ArrayAttr>("graph.files"));
+llvm::Expected<WeightFiles> WeightFiles::open(ModuleOp module,
+                                              ConvertedRows *converted) {
+  auto result =
+      open(module->getAttrOfType<ArrayAttr>("graph.files"), converted);
   if (!result)
     return result.takeError();
   for (auto weight : module.getOps<graph::WeightOp>())
@@ -178,6 +182,8 @@ WeightFiles::sources(graph::WeightOp weight) const {
         packing.getEncoding(),
         packing.getGroup() != 0 ? packing.getGroup() : type.getDimSize(1),
         bytesOf(packing.getScales()), bytesOf(packing.getZeros())};
+    if (converted)
+      entry.store = converted->find(source, type);
   }
   return result;
 }
@@ -186,7 +192,8 @@ void WeightFiles::decodeRow(graph::WeightOp weight, int64_t row,
                             float *result) const {
   auto type = cast<RankedTensorType>(weight.getType());
   graph::Encoding encoding = encodingOf(type);
-  for (const graph::RowSource &source : sources(weight)) {
+  for (graph::RowSource &source : sources(weight)) {
+    source.keepsRows = true;
     if (type.getRank() == 1) { // the whole vector, source after source
       graph::decodeVector(source, encoding, result);
       result += source.rows;

@@ -5,6 +5,7 @@
 #ifndef LLMC_COMPILER_IMPORT_WEIGHTFILES_H
 #define LLMC_COMPILER_IMPORT_WEIGHTFILES_H
 
+#include "compiler/Import/ConvertedRows.h"
 #include "dialects/Graph/Graph.h"
 #include "dialects/Graph/Packing.h"
 #include "dialects/Support/LLVM.h"
@@ -23,11 +24,14 @@ namespace llmc::importer {
 /// Movable; sources that it gave stay valid as long as it lives.
 class WeightFiles {
 public:
-  /// Opens every file. An error names the file.
-  static llvm::Expected<WeightFiles> open(ArrayAttr names);
+  /// Opens every file. An error names the file. Rows that are quantized are
+  /// looked up in |converted| if it is not null.
+  static llvm::Expected<WeightFiles> open(ArrayAttr names,
+                                          ConvertedRows *converted = nullptr);
 
   /// Opens the files of a module, and checks all its weights.
-  static llvm::Expected<WeightFiles> open(ModuleOp module);
+  static llvm::Expected<WeightFiles> open(ModuleOp module,
+                                          ConvertedRows *converted = nullptr);
 
   /// Checks that a weight's sources can be read and lie inside their files. An
   /// error names the file, the weight, what was found and what is allowed.
@@ -38,7 +42,8 @@ public:
 
   /// Decodes row `row` of a checked weight [rows, size], or all of a weight
   /// [size] for row 0, into `result`, which has room for `size` numbers. A row
-  /// that can't be quantized to the weight's encoding gives NaN.
+  /// that can't be quantized to the weight's encoding gives NaN; one that is
+  /// quantized is kept.
   void decodeRow(graph::WeightOp weight, int64_t row, float *result) const;
 
   /// Tells the system that these bytes of a file are not needed any more.
@@ -55,6 +60,7 @@ private:
   }
 
   std::vector<std::unique_ptr<llvm::MemoryBuffer>> files;
+  ConvertedRows *converted = nullptr;
 };
 
 /// Bytes of `rows` rows of a weight of this type; of a weight [size], rows are

@@ -52,9 +52,10 @@ bool canBroadcast(ArrayRef<int64_t> lhs, ArrayRef<int64_t> rhs) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-llvm::Expected<Evaluator> Evaluator::create(ModuleOp module,
-                                            Precision precision) {
-  auto files = importer::WeightFiles::open(module);
+llvm::Expected<Evaluator>
+Evaluator::create(ModuleOp module, Precision precision,
+                  importer::ConvertedRows *converted) {
+  auto files = importer::WeightFiles::open(module, converted);
   if (!files)
     return files.takeError();
   return Evaluator(module, std::move(*files), precision);

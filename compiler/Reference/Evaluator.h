@@ -24,9 +24,12 @@ namespace llmc::reference {
 
 class Evaluator {
 public:
-  /// Opens the files of a verified module, which must outlive the evaluator.
+  /// Opens the files of a verified module, which must outlive the evaluator,
+  /// as must |converted|, where rows that are quantized are kept unless it is
+  /// null.
   static llvm::Expected<Evaluator>
-  create(ModuleOp module, Precision precision = Precision::Double);
+  create(ModuleOp module, Precision precision = Precision::Double,
+         importer::ConvertedRows *converted = nullptr);
 
   /// Calls a function with one tensor per argument, in order. With
   /// Precision::Single every op's results are rounded to float. Fails, naming

@@ -6,6 +6,7 @@
 #ifndef LLMC_COMPILER_SERIALIZATION_EARLIERFILE_H
 #define LLMC_COMPILER_SERIALIZATION_EARLIERFILE_H
 
+#include "compiler/Serialization/WeightTable.h"
 #include "dialects/Support/LLVM.h"
 #include "runtime/format/Reader.h"
 
@@ -30,6 +31,11 @@ public:
   /// The section with the weight of that recipe and size. None in files whose
   /// weights have no recipes.
   std::optional<uint32_t> find(StringRef recipe, uint64_t size) const;
+
+  /// Whether the first and the last tile of a section, which has the weight's
+  /// size, are those that packing gives: a packer that has changed is noticed
+  /// although its version was not raised.
+  bool hasTilesOf(uint32_t section, const StoredWeight &weight) const;
 
   const format::Reader &reader() const { return *file; }
   bool mustBeSound() const { return isDamageAnError; }

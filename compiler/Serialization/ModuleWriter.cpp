@@ -143,7 +143,7 @@ llvm::Expected<bool> ModuleWriter::writeWeight(size_t index) {
       WeightWriter(file, options.earlier).write(weight, section.offset());
   if (!written)
     return written.takeError();
-  weights.releaseSources(weight);
+  releaseSources(weight, weights.modelFiles());
   section.set_checksum(written->checksum);
   section.set_recipe(written->recipe);
   return written->isCopied;
@@ -176,7 +176,7 @@ llvm::Expected<WeightBytes> writeModule(ArrayRef<TargetProgram> programs,
   std::vector<ModuleOp> modules;
   for (const TargetProgram &program : programs)
     modules.push_back(program.module);
-  auto weights = WeightTable::build(modules);
+  auto weights = WeightTable::build(modules, options.converted);
   if (!weights)
     return weights.takeError();
   auto file = OutputFile::create(options.path);

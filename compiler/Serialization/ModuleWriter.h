@@ -5,6 +5,7 @@
 #ifndef LLMC_COMPILER_SERIALIZATION_MODULEWRITER_H
 #define LLMC_COMPILER_SERIALIZATION_MODULEWRITER_H
 
+#include "compiler/Import/ConvertedRows.h"
 #include "compiler/Serialization/EarlierFile.h"
 #include "compiler/Serialization/SelfTestCase.h"
 #include "dialects/Support/LLVM.h"
@@ -44,6 +45,8 @@ struct WriteOptions {
   /// Where weights may be copied from that it has already; null: nowhere. The
   /// file that is written is the same with it and without.
   const EarlierFile *earlier = nullptr;
+  /// Where rows are that were quantized already; null: nowhere.
+  importer::ConvertedRows *converted = nullptr;
   /// Called from one thread at a time, may be empty.
   std::function<void(const WeightBytes &)> progress;
 };

@@ -6,6 +6,7 @@
 
 #include "compiler/Serialization/PackWeight.h"
 
+#include "compiler/Serialization/RowCursor.h"
 #include "dialects/Graph/BlockCodes.h"
 
 #include <algorithm>
@@ -37,33 +38,7 @@ void orU32(uint8_t *to, uint32_t bits) {
 
 void copyHalf(uint8_t *to, const uint8_t *from) { std::memcpy(to, from, 2); }
 
-/// One row's place in the planes of a tile.
-class RowCursor {
-public:
-  RowCursor(const WeightLayout &layout, uint8_t *packed, int64_t tile,
-            int64_t row)
-      : layout(layout), packed(packed), tile(tile), quad(row / 4),
-        lane(row % 4) {}
-
-  /// The quad's element of the plane for the group of columns that holds
-  /// |column|.
-  uint8_t *element(PlaneKind kind, int64_t column) const {
-    const Plane &plane = layout.plane(kind);
-    int64_t index = tile * layout.elementsPerTile(kind) +
-                    column / plane.columnsPerElement * kQuads + quad;
-    return packed + plane.offset + index * plane.bytesPerElement;
-  }
-
-  /// The row within its quad, 0 … 3.
-  int64_t row() const { return lane; }
-
-private:
-  const WeightLayout &layout;
-  uint8_t *packed;
-  int64_t tile;
-  int64_t quad;
-  int64_t lane;
-};
+using RowCursor = BasicRowCursor<uint8_t>;
 
 //===----------------------------------------------------------------------===//
 // Codes

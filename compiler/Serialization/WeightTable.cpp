@@ -26,6 +26,25 @@ static llvm::StringSet<> usedWeights(ModuleOp module) {
   return names;
 }
 
+llvm::Expected<StoredWeight> storedWeight(graph::WeightOp weight,
+                                          const importer::WeightFiles &files) {
+  std::string name = weight.getSymName().str();
+  auto type = cast<RankedTensorType>(weight.getType());
+  auto layout = codegen::layoutOf(type);
+  if (!layout)
+    return makeError("weight '" + name + "' has a shape without a layout");
+  auto encoding = cast<graph::EncodedType>(type.getElementType()).getEncoding();
+  int64_t rows = 0;
+  for (auto source : weight.getSources().getAsRange<graph::SourceAttr>())
+    rows += source.getRows();
+  if (rows != type.getDimSize(0))
+    return makeError("weight '" + name + "' has " + Twine(type.getDimSize(0)) +
+                     " rows, its sources have " + Twine(rows));
+  if (llvm::Error error = files.check(weight))
+    return error;
+  return StoredWeight{name, encoding, *layout, files.sources(weight)};
+}
+
 graph::PackedSizes sizesOf(const StoredWeight &weight,
                            const graph::RowSource &source) {
   if (weight.layout.name == "vector")
@@ -69,10 +88,12 @@ static bool haveEqualBytes(const StoredWeight &a, const StoredWeight &b) {
   return true;
 }
 
-llvm::Expected<WeightTable> WeightTable::build(ArrayRef<ModuleOp> modules) {
+llvm::Expected<WeightTable>
+WeightTable::build(ArrayRef<ModuleOp> modules,
+                   importer::ConvertedRows *converted) {
   WeightTable table;
   for (ModuleOp module : modules) {
-    if (llvm::Error error = table.mapFiles(module))
+    if (llvm::Error error = table.mapFiles(module, converted))
       return std::move(error);
     llvm::StringSet<> used = usedWeights(module);
     for (auto weight : module.getOps<graph::WeightOp>())
@@ -86,13 +107,14 @@ llvm::Expected<WeightTable> WeightTable::build(ArrayRef<ModuleOp> modules) {
   return std::move(table);
 }
 
-llvm::Error WeightTable::mapFiles(ModuleOp module) {
+llvm::Error WeightTable::mapFiles(ModuleOp module,
+                                  importer::ConvertedRows *converted) {
   auto names = module->getAttrOfType<ArrayAttr>("graph.files");
   if (names == fileNames)
     return llvm::Error::success();
   if (fileNames)
     return makeError("the targets' programs come from different model files");
-  auto opened = importer::WeightFiles::open(names);
+  auto opened = importer::WeightFiles::open(names, converted);
   if (!opened)
     return opened.takeError();
   files = std::move(*opened);
@@ -110,20 +132,10 @@ llvm::Error WeightTable::add(graph::WeightOp weight) {
     return llvm::Error::success();
   }
 
-  auto type = cast<RankedTensorType>(weight.getType());
-  auto layout = codegen::layoutOf(type);
-  if (!layout)
-    return makeError("weight '" + name + "' has a shape without a layout");
-  auto encoding = cast<graph::EncodedType>(type.getElementType()).getEncoding();
-  int64_t rows = 0;
-  for (auto source : weight.getSources().getAsRange<graph::SourceAttr>())
-    rows += source.getRows();
-  if (rows != type.getDimSize(0))
-    return makeError("weight '" + name + "' has " + Twine(type.getDimSize(0)) +
-                     " rows, its sources have " + Twine(rows));
-  if (llvm::Error error = files.check(weight))
-    return error;
-  indices[name] = findOrStore({name, encoding, *layout, files.sources(weight)});
+  auto described = storedWeight(weight, files);
+  if (!described)
+    return described.takeError();
+  indices[name] = findOrStore(std::move(*described));
   return llvm::Error::success();
 }
 
@@ -135,7 +147,8 @@ size_t WeightTable::findOrStore(StoredWeight weight) {
   return stored.size() - 1;
 }
 
-void WeightTable::releaseSources(const StoredWeight &weight) const {
+void releaseSources(const StoredWeight &weight,
+                    const importer::WeightFiles &files) {
   for (const graph::RowSource &source : weight.sources)
     files.release({source.bytes, size_t(sizesOf(weight, source).codes)});
 }

@@ -28,6 +28,16 @@ struct StoredWeight {
   std::vector<graph::RowSource> sources;
 };
 
+/// How a weight of a module with these |files| is stored. Refuses one whose
+/// shape has no layout, or whose sources do not fit it or lie beyond a file.
+llvm::Expected<StoredWeight> storedWeight(graph::WeightOp weight,
+                                          const importer::WeightFiles &files);
+
+/// Tells the system that a weight's bytes in these |files| are not needed any
+/// more.
+void releaseSources(const StoredWeight &weight,
+                    const importer::WeightFiles &files);
+
 /// Bytes that a source's codes, scales and zero points take in its file; of a
 /// source that is not packed, codes are all there is.
 graph::PackedSizes sizesOf(const StoredWeight &weight,
@@ -38,8 +48,11 @@ public:
   /// Collects what slices of storage `weight` name in any of the modules, in
   /// the order of the first one's weights; maps the files of `graph.files`.
   /// Weights of one name must be equal in all modules. Refuses sources that do
-  /// not lie in their file.
-  static llvm::Expected<WeightTable> build(ArrayRef<ModuleOp> modules);
+  /// not lie in their file. Rows that are quantized are found in |converted|
+  /// unless it is null.
+  static llvm::Expected<WeightTable>
+  build(ArrayRef<ModuleOp> modules,
+        importer::ConvertedRows *converted = nullptr);
 
   const std::vector<StoredWeight> &weights() const { return stored; }
 
@@ -47,12 +60,10 @@ public:
   /// module uses; weights with equal bytes have one index.
   size_t indexOf(StringRef name) const { return indices.lookup(name); }
 
-  /// Tells the system that a weight's bytes in the model files are not needed
-  /// any more.
-  void releaseSources(const StoredWeight &weight) const;
+  const importer::WeightFiles &modelFiles() const { return files; }
 
 private:
-  llvm::Error mapFiles(ModuleOp module);
+  llvm::Error mapFiles(ModuleOp module, importer::ConvertedRows *converted);
   llvm::Error add(graph::WeightOp weight);
   size_t findOrStore(StoredWeight weight);
 

@@ -9,48 +9,12 @@
 #include "compiler/Serialization/WeightRecipe.h"
 #include "runtime/format/Checksum.h"
 
-#include "llvm/Support/MemAlloc.h"
-
-#include <cstdlib>
+#include <algorithm>
 #include <cstring>
 
 namespace llmc::serialization {
 
 namespace {
-
-struct Free {
-  void operator()(uint8_t *bytes) const { std::free(bytes); }
-};
-
-/// Zeros, which take memory only where they are written.
-std::unique_ptr<uint8_t, Free> makeZeros(int64_t count) {
-  return std::unique_ptr<uint8_t, Free>(
-      static_cast<uint8_t *>(llvm::safe_calloc(static_cast<size_t>(count), 1)));
-}
-
-/// Whether a tile of the weight has the same bytes in all planes.
-bool haveEqualTile(const codegen::WeightLayout &layout, int64_t tile,
-                   const uint8_t *x, const uint8_t *y) {
-  return llvm::all_of(layout.planes, [&](const codegen::Plane &plane) {
-    if (layout.name == "vector")
-      return std::memcmp(x, y, static_cast<size_t>(layout.bytes)) == 0;
-    int64_t size = layout.elementsPerTile(plane.kind) * plane.bytesPerElement;
-    int64_t begin = plane.offset + tile * size;
-    return std::memcmp(x + begin, y + begin, static_cast<size_t>(size)) == 0;
-  });
-}
-
-/// Packs the first and the last tile and compares them with |packed|: a packer
-/// that has changed is noticed although its version was not raised.
-bool hasTilesOf(const StoredWeight &weight, const uint8_t *packed) {
-  auto fresh = makeZeros(weight.layout.bytes);
-  WeightPacker packer(weight.encoding, weight.layout, weight.sources);
-  auto isEqual = [&](int64_t tile) {
-    return !packer.packTiles(tile, tile + 1, fresh.get()) &&
-           haveEqualTile(weight.layout, tile, fresh.get(), packed);
-  };
-  return isEqual(0) && isEqual(packer.numTiles() - 1);
-}
 
 /// Copies |bytes|, which may change meanwhile, and gives the checksum of what
 /// was written.
@@ -110,20 +74,18 @@ llvm::Expected<bool> WeightWriter::copy(const StoredWeight &weight,
       return llvm::createStringError(reader.checksumError(*section).message());
     return false;
   }
-  bool isTrusted = hasTilesOf(weight, bytes.data);
-  reader.releasePages(bytes);
-  return isTrusted;
+  return earlier->hasTilesOf(*section, weight);
 }
 
 llvm::Error WeightWriter::pack(const StoredWeight &weight, uint64_t offset,
                                WrittenWeight &written) const {
   auto size = static_cast<size_t>(weight.layout.bytes);
-  auto packed = makeZeros(weight.layout.bytes);
+  std::vector<uint8_t> packed(size);
   WeightPacker packer(weight.encoding, weight.layout, weight.sources);
-  if (auto problem = packer.packTiles(0, packer.numTiles(), packed.get()))
+  if (auto problem = packer.packTiles(0, packer.numTiles(), packed.data()))
     return llvm::createStringError("weight '" + weight.name + "', " + *problem);
-  written.checksum = format::checksum(packed.get(), size);
-  return file.write(offset, packed.get(), size);
+  written.checksum = format::checksum(packed.data(), size);
+  return file.write(offset, packed.data(), size);
 }
 
 } // namespace llmc::serialization

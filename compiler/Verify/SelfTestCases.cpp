@@ -259,7 +259,8 @@ std::optional<SelfTestCase> CaseMaker::make() {
 } // namespace
 
 llvm::Expected<std::vector<SelfTestCase>>
-evaluateSelfTests(ModuleOp module, unsigned numThreads) {
+evaluateSelfTests(ModuleOp module, importer::ConvertedRows &converted,
+                  unsigned numThreads) {
   std::vector<FuncOp> functions;
   for (FuncOp function : module.getOps<FuncOp>())
     if (auto name = function->getAttrOfType<StringAttr>("graph.function");
@@ -267,7 +268,8 @@ evaluateSelfTests(ModuleOp module, unsigned numThreads) {
       functions.push_back(function);
   std::list<reference::Evaluator> evaluators;
   for (unsigned i = 0; i < std::max(1u, numThreads); ++i) {
-    auto evaluator = reference::Evaluator::create(module);
+    auto evaluator = reference::Evaluator::create(
+        module, reference::Precision::Double, &converted);
     if (!evaluator)
       return evaluator.takeError();
     evaluators.push_back(std::move(*evaluator));

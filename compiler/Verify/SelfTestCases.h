@@ -5,6 +5,7 @@
 #ifndef LLMC_COMPILER_VERIFY_SELFTESTCASES_H
 #define LLMC_COMPILER_VERIFY_SELFTESTCASES_H
 
+#include "compiler/Import/ConvertedRows.h"
 #include "compiler/Serialization/SelfTestCase.h"
 #include "dialects/Support/LLVM.h"
 
@@ -17,9 +18,11 @@ namespace llmc::verify {
 
 /// Evaluates each self-test function of |module| on a few rows. A function
 /// whose results are no numbers, all zero, or which takes an index tensor of
-/// unknown meaning has no case. Fails when the weights can't be read.
+/// unknown meaning has no case. Rows that are quantized are kept in
+/// |converted|. Fails when the weights can't be read.
 llvm::Expected<std::vector<serialization::SelfTestCase>>
-evaluateSelfTests(ModuleOp module, unsigned numThreads);
+evaluateSelfTests(ModuleOp module, importer::ConvertedRows &converted,
+                  unsigned numThreads);
 
 } // namespace llmc::verify
 

@@ -277,8 +277,12 @@ const uint8_t *encodedRow(const RowSource &source, Encoding target,
     unpackCodes(CodeReader(source, columns), target, columns, row, scratch);
   else if (source.packing->encoding == target)
     return plainRow(source, columns, row, scratch);
-  else if (auto found = convertRow(source, target, columns, row, scratch))
-    problem = "row " + std::to_string(row) + ": " + *found;
+  else if (!source.store || !source.store->find(row, scratch)) {
+    if (auto found = convertRow(source, target, columns, row, scratch))
+      problem = "row " + std::to_string(row) + ": " + *found;
+    else if (source.store && source.keepsRows)
+      source.store->keep(row, scratch);
+  }
   return scratch;
 }
 

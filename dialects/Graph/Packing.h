@@ -32,6 +32,7 @@
 #define LLMC_DIALECTS_GRAPH_PACKING_H
 
 #include "dialects/Graph/Encoding.h"
+#include "dialects/Graph/RowStore.h"
 
 #include <cstdint>
 #include <optional>
@@ -85,6 +86,11 @@ struct RowSource {
   /// Of every number of a vector.
   float addend = 0.0f;
   std::optional<Packing> packing = {};
+  /// Where rows that are quantized may be found; null: nowhere.
+  RowStore *store = nullptr;
+  /// Whether it is told of those that were not there: who reads each row once
+  /// has no use for them.
+  bool keepsRows = false;
 };
 
 struct PackedSizes {

@@ -8,7 +8,9 @@
 #include "dialects/Graph/Graph.h"
 #include "dialects/Program/Program.h"
 #include "dialects/Target/Target.h"
-#include "runtime/format/manifest.pb.h"
+#include "runtime/format/Checksum.h"
+#include "runtime/format/Reader.h"
+#include "test/support/ModuleFile.h"
 
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
@@ -16,6 +18,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <string>
 
 namespace llmc::test {
@@ -63,6 +67,33 @@ protected:
     return info;
   }
 
+  /// Changes the manifest and the bytes before it of NAME.llmc.
+  void edit(const std::string &name,
+            const std::function<void(format::Manifest &, Bytes &)> &change) {
+    const std::string path = pathOf(name + ".llmc");
+    auto reader = format::Reader::open(path);
+    ASSERT_TRUE(reader.ok());
+    format::Manifest manifest = (*reader)->manifest();
+    Bytes head = readBytes(path);
+    head.resize((*reader)->header().manifestOffset);
+    change(manifest, head);
+    const Bytes sealed = sealManifest(manifest, head);
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char *>(sealed.data()),
+               static_cast<std::streamsize>(sealed.size()));
+  }
+
+  /// Changes a bit of the first weight of NAME.llmc, at byte |at|, and its
+  /// checksum along.
+  void editFirstWeight(const std::string &name, size_t at) {
+    edit(name, [at](format::Manifest &manifest, Bytes &head) {
+      format::Section &section = *manifest.mutable_sections(0);
+      head[section.offset() + at] ^= 1;
+      section.set_checksum(
+          format::checksum(&head[section.offset()], section.size()));
+    });
+  }
+
   size_t numFiles() const {
     size_t count = 0;
     for ([[maybe_unused]] const auto &entry :
@@ -71,9 +102,10 @@ protected:
     return count;
   }
 
+  mlir::MLIRContext context;
+
 private:
   std::string folder;
-  mlir::MLIRContext context;
 };
 
 } // namespace llmc::test

@@ -5,12 +5,10 @@
 
 #include "compiler/Serialization/EarlierFile.h"
 #include "compiler/Serialization/ModuleWriter.h"
-#include "runtime/format/Checksum.h"
 #include "test/support/ModuleFile.h"
 #include "test/unit/compiler/Serialization/WriterTest.h"
 
 #include <fstream>
-#include <functional>
 #include <sys/stat.h>
 
 using llmc::StatusCode;
@@ -95,33 +93,6 @@ protected:
     EXPECT_EQ(written.weights.all, kPacked);
     EXPECT_EQ(written.weights.written, kPacked);
     return written;
-  }
-
-  /// Changes the manifest and the bytes before it of NAME.llmc.
-  void edit(const std::string &name,
-            const std::function<void(format::Manifest &, Bytes &)> &change) {
-    const std::string path = pathOf(name + ".llmc");
-    auto reader = format::Reader::open(path);
-    ASSERT_TRUE(reader.ok());
-    format::Manifest manifest = (*reader)->manifest();
-    Bytes head = readBytes(path);
-    head.resize((*reader)->header().manifestOffset);
-    change(manifest, head);
-    const Bytes sealed = llmc::test::sealManifest(manifest, head);
-    std::ofstream(path, std::ios::binary)
-        .write(reinterpret_cast<const char *>(sealed.data()),
-               static_cast<std::streamsize>(sealed.size()));
-  }
-
-  /// Changes a byte of the first weight of NAME.llmc, at |at|, and its checksum
-  /// along.
-  void editFirstWeight(const std::string &name, size_t at) {
-    edit(name, [at](format::Manifest &manifest, Bytes &head) {
-      format::Section &section = *manifest.mutable_sections(0);
-      head[section.offset() + at] ^= 1;
-      section.set_checksum(
-          format::checksum(&head[section.offset()], section.size()));
-    });
   }
 
   std::string model;
