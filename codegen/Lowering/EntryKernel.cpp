@@ -60,7 +60,8 @@ Value EntryKernel::stepWord(StepWord word) {
 }
 
 void EntryKernel::finish(StringRef label, ArrayRef<int64_t> groups,
-                         graph::LoweringConfigAttr config) {
+                         graph::LoweringConfigAttr config,
+                         StringRef kernelLabel) {
   ArrayRef<int64_t> most = device.getMaxWorkgroupCount();
   GroupGrid wanted = {groups[0], groups[1], groups[2]};
   GroupGrid grid = foldGrid(wanted, {most[0], most[1], most[2]});
@@ -73,8 +74,9 @@ void EntryKernel::finish(StringRef label, ArrayRef<int64_t> groups,
     access.push_back(binding.access);
   }
   StringAttr kernel = entry.getKernels().intern(
-      module, label, workgroup, static_cast<int64_t>(bindings.size()),
-      kernelBuilder.workgroupBytes(), config);
+      module, kernelLabel.empty() ? label : kernelLabel, workgroup,
+      static_cast<int64_t>(bindings.size()), kernelBuilder.workgroupBytes(),
+      config);
   entry.dispatch(kernelBuilder.getLoc(), kernel, grid, slices, access, label);
 }
 

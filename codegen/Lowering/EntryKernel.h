@@ -34,9 +34,10 @@ public:
   Value stepWord(StepWord word);
 
   /// Ends the kernel and emits its dispatch, in a grid that the device launches
-  /// (GroupGrid.h). `label` says what it computes and names the kernel.
+  /// (GroupGrid.h). `label` says what it computes and names the kernel, unless
+  /// dispatches of several labels share it: then `kernelLabel` does.
   void finish(StringRef label, ArrayRef<int64_t> groups,
-              graph::LoweringConfigAttr config);
+              graph::LoweringConfigAttr config, StringRef kernelLabel = "");
 
 private:
   struct Binding {

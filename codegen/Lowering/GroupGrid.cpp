@@ -53,7 +53,9 @@ void foldKernel(gpu::GPUFuncOp function, const GroupGrid &wanted,
                 const GroupGrid &folded) {
   Block &body = function.getBody().front();
   SmallVector<gpu::BlockIdOp> ids;
+  SmallVector<gpu::GridDimOp> counts;
   function.walk([&](gpu::BlockIdOp id) { ids.push_back(id); });
+  function.walk([&](gpu::GridDimOp count) { counts.push_back(count); });
   KernelBuilder b(function.getLoc(), function.getContext());
   b.setInsertionPointToStart(&body);
   Value number = groupNumber(b, folded);
@@ -69,6 +71,12 @@ void foldKernel(gpu::GPUFuncOp function, const GroupGrid &wanted,
   for (gpu::BlockIdOp id : ids) {
     id.replaceAllUsesWith(places[static_cast<size_t>(id.getDimension())]);
     id.erase();
+  }
+  for (gpu::GridDimOp count : counts) {
+    b.setInsertionPoint(count);
+    count.replaceAllUsesWith(
+        b.index(wanted[static_cast<size_t>(count.getDimension())]));
+    count.erase();
   }
   if (!guard)
     return;

@@ -23,9 +23,10 @@ using GroupGrid = std::array<int64_t, 3>;
 GroupGrid foldGrid(const GroupGrid &wanted, const GroupGrid &most);
 
 /// Makes a kernel that was built for the grid `wanted` right in `folded`: its
-/// group ids are computed from the number of the group. Groups beyond the last
-/// wanted one do nothing: the condition around the body is the same for a whole
-/// workgroup, so that barriers in it stay legal.
+/// group ids are computed from the number of the group, its counts are those of
+/// `wanted`. Groups beyond the last wanted one do nothing: the condition around
+/// the body is the same for a whole workgroup, so that barriers in it stay
+/// legal.
 void foldKernel(gpu::GPUFuncOp function, const GroupGrid &wanted,
                 const GroupGrid &folded);
 

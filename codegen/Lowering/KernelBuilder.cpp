@@ -448,6 +448,9 @@ Value KernelBuilder::localId(gpu::Dimension dimension) {
 Value KernelBuilder::groupId(gpu::Dimension dimension) {
   return gpu::BlockIdOp::create(*this, dimension);
 }
+Value KernelBuilder::groupCount(gpu::Dimension dimension) {
+  return gpu::GridDimOp::create(*this, dimension);
+}
 
 //===----------------------------------------------------------------------===//
 // Control flow

@@ -151,6 +151,8 @@ public:
   // Invocations, as indices.
   Value localId(gpu::Dimension dimension = gpu::Dimension::x);
   Value groupId(gpu::Dimension dimension = gpu::Dimension::x);
+  /// Workgroups of the dispatch in that dimension.
+  Value groupCount(gpu::Dimension dimension);
 
   // Control flow. Bodies emit at the current insertion point and return the
   // values for the next round.

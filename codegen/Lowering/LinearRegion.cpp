@@ -6,11 +6,12 @@
 
 namespace llmc::codegen {
 
-std::string LinearRegion::label(StringRef kind, int64_t rows) {
-  std::string text =
-      (kind + " " + formatName(layout().format) + " " + Twine(outputs()) + "x" +
-       Twine(layout().columns) + " rows " + Twine(rows))
-          .str();
+std::string LinearRegion::label(StringRef kind, std::optional<int64_t> rows) {
+  std::string text = (kind + " " + formatName(layout().format) + " " +
+                      Twine(outputs()) + "x" + Twine(layout().columns))
+                         .str();
+  if (rows)
+    text += " rows " + std::to_string(*rows);
   if (linears.size() > 1)
     text += " x" + std::to_string(linears.size());
   return norm ? text + " norm" : text;

@@ -9,6 +9,8 @@
 #include "codegen/Lowering/ActivationRows.h"
 #include "codegen/Lowering/WeightDecode.h"
 
+#include <optional>
+
 namespace llmc::codegen {
 
 /// [select_rows] → [rms_norm] → one or two linears of equal weight types; what
@@ -35,8 +37,9 @@ struct LinearRegion {
   int64_t outputs() {
     return experts ? resultType().getDimSize(2) : layout().rows;
   }
-  /// `gemv q8_0 2048x5632 x2 norm`, from the parts.
-  std::string label(StringRef kind, int64_t rows);
+  /// `gemv q8_0 2048x5632 rows 8 x2 norm`, from the parts; without `rows` of a
+  /// kernel for any number of them.
+  std::string label(StringRef kind, std::optional<int64_t> rows = std::nullopt);
 };
 
 /// The parts of the context's region; an error there when it has another form.

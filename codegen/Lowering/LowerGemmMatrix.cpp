@@ -10,10 +10,14 @@
 //
 // Rows of activations that f16 cannot hold are seen while they are multiplied;
 // if there is one, the workgroup starts once more with each such row scaled by
-// a power of two, which the results are divided by.
+// a power of two, which the results are divided by. It is the same code that
+// runs again: drivers need long enough for one.
 //
 // Workgroups may share the columns of k (`splits`): each writes its sums, and a
 // second kernel adds them up, split 0 first, and has the epilogue.
+//
+// How many rows a step has at most and how many workgroups share k is not in
+// the code, so that steps of several sizes have one kernel.
 
 #include "codegen/Lowering/Elementwise.h"
 #include "codegen/Lowering/LinearRegion.h"
@@ -32,8 +36,8 @@ public:
                    const MatrixShape &shape)
       : context(context), parts(parts), shape(shape),
         unit(context, context.getConfig().getWorkgroup()), b(unit.builder()),
-        stage(unit, parts, shape), numRows(context.rowsOf(parts.resultType())) {
-  }
+        stage(unit, parts, shape),
+        mostRows(context.rowsOf(parts.resultType())) {}
 
   /// `partials`: where sums go that another kernel adds up; null for one split.
   LogicalResult emit(Value partials);
@@ -49,6 +53,7 @@ private:
   Value areBeyond(ArrayRef<Value> sums);
   SmallVector<Value> scaleRows();
   LogicalResult compute(Value partials);
+  LogicalResult computeOnceOrTwice(Value partials);
   LogicalResult storeResults(ArrayRef<Value> sums, Value partials);
   LogicalResult storeQuads(int64_t rowBlock, int64_t columnBlock,
                            Value partials);
@@ -60,11 +65,12 @@ private:
   KernelUnit unit;
   KernelBuilder &b;
   MatrixStage stage;
-  int64_t numRows;
+  /// The most rows of a step.
+  int64_t mostRows;
 
-  /// The workgroup's first row and tile of the layout; its share of k: its
-  /// number (null for one), the first step, and how many.
-  Value firstRow, firstTile, split, firstStep, stepCount;
+  /// Rows of the step; the workgroup's first row and tile of the layout; its
+  /// share of k: its number (null for one), the first step, and how many.
+  Value numRows, firstRow, firstTile, split, firstStep, stepCount;
   /// The subgroup's number, its first row and block of the workgroup's, and
   /// where its sums wait for the epilogue.
   Value subgroup, subgroupRow, subgroupBlock, subgroupSums;
@@ -84,17 +90,22 @@ void GemmMatrixKernel::findPlace() {
   subgroupBlock = b.mul(b.rem(subgroup, across), shape.columnBlocks());
   subgroupSums = b.mul(subgroup, shape.sumVectors());
   // Workgroups whose rows are beyond the step's have no steps, all alike.
-  Value hasRows = b.less(firstRow, unit.numRows(parts.resultType()));
-  Value most =
-      b.select(hasRows, b.opaqueIndex(shape.stepsPerSplit()), b.index(0));
+  numRows = unit.numRows(parts.resultType());
+  Value hasRows = b.less(firstRow, numRows);
+  auto unlessBeyond = [&](Value steps) {
+    return b.select(hasRows, steps, b.index(0));
+  };
   if (shape.splits == 1) {
     firstStep = b.index(0);
-    stepCount = most;
+    stepCount = unlessBeyond(b.opaqueIndex(shape.numSteps));
     return;
   }
   split = b.groupId(gpu::Dimension::z);
-  firstStep = b.mul(split, shape.stepsPerSplit());
-  stepCount = b.min(most, b.sub(b.index(shape.numSteps), firstStep));
+  Value splits = b.groupCount(gpu::Dimension::z),
+        each = b.div(b.add(splits, shape.numSteps - 1), splits);
+  firstStep = b.mul(split, each);
+  stepCount =
+      unlessBeyond(b.min(each, b.sub(b.index(shape.numSteps), firstStep)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -262,24 +273,44 @@ SmallVector<Value> GemmMatrixKernel::scaleRows() {
   return scales;
 }
 
-/// Both ways have results of their own: sums that wait for a choice would cost
-/// registers all along.
 LogicalResult GemmMatrixKernel::compute(Value partials) {
-  SmallVector<Value> sums = addAll({});
   if (stage.hasHalves())
-    return storeResults(sums, partials);
-  LogicalResult first = success(), second = success();
-  b.ifElse(
-      {}, areBeyond(sums),
-      [&]() -> SmallVector<Value> {
-        second = storeResults(addAll(scaleRows()), partials);
-        return {};
-      },
-      [&]() -> SmallVector<Value> {
-        first = storeResults(sums, partials);
-        return {};
-      });
-  return success(succeeded(first) && succeeded(second));
+    return storeResults(addAll({}), partials);
+  return computeOnceOrTwice(partials);
+}
+
+/// A loop whose second round is for rows beyond f16; each round stores its own
+/// sums, which would cost registers if they waited for a choice.
+LogicalResult GemmMatrixKernel::computeOnceOrTwice(Value partials) {
+  LogicalResult ok = success();
+  SmallVector<Value> initial(stage.rows().size(), b.f32(1.0));
+  initial.push_back(b.i32(1)); // whether there is another round
+  SmallVector<Type> types = llvm::to_vector(ValueRange(initial).getTypes());
+  b.forLoop(b.index(0), b.opaqueIndex(2), b.index(1), initial,
+            [&](Value round, ValueRange carried) {
+              auto addOrScale = [&]() -> SmallVector<Value> {
+                SmallVector<Value> sums =
+                    addAll(SmallVector<Value>(carried.drop_back()));
+                Value isFirst = b.equal(round, b.index(0));
+                return b.ifElse(
+                    types, b.logicalAnd(areBeyond(sums), isFirst),
+                    [&] {
+                      SmallVector<Value> scales = scaleRows();
+                      scales.push_back(b.i32(1));
+                      return scales;
+                    },
+                    [&] {
+                      ok = storeResults(sums, partials);
+                      SmallVector<Value> done(initial);
+                      done.back() = b.i32(0);
+                      return done;
+                    });
+              };
+              return b.ifElse(types, b.equal(carried.back(), b.i32(1)),
+                              addOrScale,
+                              [&] { return SmallVector<Value>(carried); });
+            });
+  return ok;
 }
 
 //===----------------------------------------------------------------------===//
@@ -297,8 +328,8 @@ LogicalResult GemmMatrixKernel::storeQuad(Value row, Value quad, Value sums,
         b.mul(b.bitcastToF32(b.load(stage.inputs, place)), inverse));
   }
   if (partials) {
-    storePartialQuads(unit, matrixSplit(context, parts), partials, split, row,
-                      quad, results);
+    storePartialQuads(unit, matrixSplit(context, parts), partials, split,
+                      numRows, row, quad, results);
     return success();
   }
   ElementwiseEmitter emitter(unit, row, quad);
@@ -326,7 +357,7 @@ LogicalResult GemmMatrixKernel::storeQuads(int64_t rowBlock,
                        columnBlock),
           quad = b.add(b.mul(tile, kQuadsPerTile), inTile);
     Value stores =
-        b.logicalAnd(b.less(row, b.index(numRows)),
+        b.logicalAnd(b.less(row, numRows),
                      b.less(quad, b.index(paddedRow(parts.layout().rows) / 4)));
     Value sums = b.add(subgroupSums, b.add(b.mul(inRow, kSumStride), inTile));
     b.ifThen(stores, [&] { ok = storeQuad(row, quad, sums, partials); });
@@ -357,16 +388,20 @@ LogicalResult GemmMatrixKernel::storeResults(ArrayRef<Value> sums,
 
 LogicalResult GemmMatrixKernel::emit(Value partials) {
   findPlace();
-  if (failed(stage.place(firstRow, firstTile)))
+  if (failed(stage.place(firstRow, numRows, firstTile)))
     return failure();
   for (Value row : stage.rows())
     b.store(b.f32(1.0), rowInverses, row);
   if (failed(compute(partials)))
     return failure();
   int64_t groupQuads = shape.columns / 4;
-  unit.finish(parts.label("gemm", numRows) + " matrix",
+  std::string tile = std::to_string(shape.rows) + "x" +
+                     std::to_string(shape.columns) + "x" +
+                     std::to_string(shape.kStep);
+  unit.finish(parts.label("gemm", mostRows) + " matrix",
               {(parts.layout().numQuads() + groupQuads - 1) / groupQuads,
-               (numRows + shape.rows - 1) / shape.rows, shape.splits});
+               (mostRows + shape.rows - 1) / shape.rows, shape.splits},
+              std::nullopt, parts.label("gemm") + " matrix " + tile);
   return success();
 }
 

@@ -34,7 +34,7 @@ public:
         queries(context.getConfig().getTile()[0]),
         keys(context.getConfig().getTile()[1]),
         invocations(context.getConfig().getWorkgroup()[0]),
-        rows(context.rowsOf(views.query.type)),
+        mostRows(context.rowsOf(views.query.type)),
         heads(views.query.type.getDimSize(1)),
         quads(views.query.type.getDimSize(2) / 4),
         kvHeads(views.key.stateType.getDimSize(0)),
@@ -82,7 +82,9 @@ private:
   const View &result;
   KernelUnit unit;
   KernelBuilder &b;
-  int64_t queries, keys, invocations, rows, heads, quads, kvHeads, capacity;
+  /// `mostRows`: of a step; not in the code, so that steps of several sizes
+  /// have one kernel.
+  int64_t queries, keys, invocations, mostRows, heads, quads, kvHeads, capacity;
 
   Value local, lane, kvHead, firstQuery;
   /// Of the lane: its row of the subgroup's matrices, the part of it that it
@@ -91,8 +93,8 @@ private:
   Value matrixRow, part, row, head, begin, end;
   /// What products of the row's query and keys are multiplied with.
   Value scale;
-  /// Keys that there are; the workgroup's first and last + 1.
-  Value numKeys, firstKey, endKey;
+  /// Rows of the step; keys that there are; the workgroup's first and last + 1.
+  Value numRows, numKeys, firstKey, endKey;
   /// Workgroup memory, and where the subgroup's share of it begins.
   Value blocks, scores, weights, factors, inverses;
   Value firstScore, firstWeight, firstFactor, firstLine;
@@ -125,8 +127,8 @@ void SdpaMatrixKernel::place() {
   row = b.div(query, group());
   head = b.add(b.mul(kvHead, group()), b.rem(query, group()));
 
-  Value position = b.toIndex(unit.stepWord(views.position)),
-        numRows = unit.numRows(views.query.type);
+  Value position = b.toIndex(unit.stepWord(views.position));
+  numRows = unit.numRows(views.query.type);
   numKeys = b.min(b.add(position, numRows), b.index(capacity));
   Value firstRow = b.div(firstQuery, group()),
         lastRow = b.div(b.add(firstQuery, queries - 1), group());
@@ -154,6 +156,7 @@ SmallVector<Value> SdpaMatrixKernel::loadQueries() {
   ActivationRows input(unit, views.query, program::Access::Read);
   int64_t lanes = context.getDevice().getSubgroupSize();
   Value firstOfSubgroup = b.mul(subgroupNumber(b), lanes);
+  Value lastRow = b.sub(numRows, b.index(1));
   b.forLoop(
       b.index(0), b.opaqueIndex(queries * quads / invocations), b.index(1),
       [&](Value round) {
@@ -161,7 +164,7 @@ SmallVector<Value> SdpaMatrixKernel::loadQueries() {
             b.add(b.mul(round, invocations), b.add(firstOfSubgroup, lane));
         Value line = b.div(number, quads), quad = b.rem(number, quads),
               query = b.add(firstQuery, line);
-        Value readRow = b.min(b.div(query, group()), b.index(rows - 1)),
+        Value readRow = b.min(b.div(query, group()), lastRow),
               ofHead = b.add(b.mul(kvHead, group()), b.rem(query, group()));
         Value index = b.add(
             b.mul(readRow, views.query.rowStride / 4),
@@ -352,7 +355,7 @@ void SdpaMatrixKernel::storeResult(const Softmax &softmax) {
       storeMatrix(b, softmax.values[block + i], scores,
                   b.add(firstScore, i * kMatrixSize / 4), scoreVectors());
     subgroupBarrier(b);
-    b.ifThen(b.less(row, b.index(rows)), [&] {
+    b.ifThen(b.less(row, numRows), [&] {
       for (int64_t i = 0; i < vectorsPerLane(); ++i)
         output.store(b.mul(b.load(scores, b.add(place, i)), inverse),
                      b.add(firstQuad, block * kMatrixSize / 4 + i));
@@ -374,11 +377,12 @@ void SdpaMatrixKernel::emit() {
                 });
   storeResult({done[0], done[1],
                SmallVector<Value>(ArrayRef(done).slice(2, columnBlocks()))});
-  int64_t groups = llvm::divideCeil(rows * group(), queries);
-  unit.finish(llvm::formatv("sdpa {0}/{1}x{2} rows {3} matrix", heads, kvHeads,
-                            4 * quads, rows)
-                  .str(),
-              {groups, kvHeads, 1});
+  int64_t groups = llvm::divideCeil(mostRows * group(), queries);
+  std::string label =
+      llvm::formatv("sdpa {0}/{1}x{2}", heads, kvHeads, 4 * quads);
+  unit.finish(label + " rows " + std::to_string(mostRows) + " matrix",
+              {groups, kvHeads, 1}, std::nullopt,
+              label + " matrix " + std::to_string(queries));
 }
 
 } // namespace

@@ -16,23 +16,18 @@ MatrixSplit matrixSplit(RegionContext &context, LinearRegion &parts) {
           paddedRow(parts.layout().rows) / 4};
 }
 
-/// The number of a quad's sum of the first linear.
-static Value placeOf(KernelBuilder &b, const MatrixSplit &shape, Value split,
-                     Value row, Value quad) {
-  Value line = b.add(b.mul(split, shape.linears * shape.rows), row);
-  return b.add(b.mul(line, shape.quads), quad);
-}
-
 void storePartialQuads(KernelUnit &unit, const MatrixSplit &shape,
-                       Value partials, Value split, Value row, Value quad,
-                       ArrayRef<Value> sums) {
+                       Value partials, Value split, Value numRows, Value row,
+                       Value quad, ArrayRef<Value> sums) {
   KernelBuilder &b = unit.builder();
   Value memref = unit.bind(partials, b.f32x4(), program::Access::Write),
-        place = placeOf(b, shape, split, row, quad);
-  for (auto [linear, sum] : llvm::enumerate(sums))
-    b.store(
-        sum, memref,
-        b.add(place, static_cast<int64_t>(linear) * shape.rows * shape.quads));
+        line = b.add(b.mul(b.mul(split, shape.linears), numRows), row),
+        place = b.add(b.mul(line, shape.quads), quad);
+  for (auto [linear, sum] : llvm::enumerate(sums)) {
+    if (linear != 0)
+      place = b.add(place, b.mul(numRows, shape.quads));
+    b.store(sum, memref, place);
+  }
 }
 
 LogicalResult emitMatrixCombine(RegionContext &context, LinearRegion &parts,
@@ -44,19 +39,22 @@ LogicalResult emitMatrixCombine(RegionContext &context, LinearRegion &parts,
   Value place = b.add(b.mul(b.groupId(), kInvocations), b.localId());
   Value row = b.div(place, b.index(shape.quads)),
         quad = b.sub(place, b.mul(row, shape.quads));
+  Value numRows = unit.numRows(parts.resultType()),
+        ofLinear = b.mul(numRows, shape.quads),
+        ofSplit = b.mul(ofLinear, shape.linears);
   LogicalResult ok = success();
-  b.ifThen(b.less(row, unit.numRows(parts.resultType())), [&] {
+  b.ifThen(b.less(row, numRows), [&] {
     Value memref = unit.bind(partials, b.f32x4(), program::Access::Read);
     ElementwiseEmitter emitter(unit, row, quad);
-    for (auto [number, linear] : llvm::enumerate(parts.linears)) {
-      Value sum;
+    Value first = place;
+    for (Operation *linear : parts.linears) {
+      Value sum, next = first;
       for (int64_t split = 0; split < shape.splits; ++split) {
-        int64_t offset =
-            (split * shape.linears + static_cast<int64_t>(number)) *
-            shape.rows * shape.quads;
-        Value partial = b.load(memref, b.add(place, offset));
+        Value partial = b.load(memref, next);
         sum = sum ? b.add(sum, partial) : partial;
+        next = b.add(next, ofSplit);
       }
+      first = b.add(first, ofLinear);
       emitter.map(linear->getResult(0), sum);
     }
     ok = emitter.storeResults();
@@ -67,7 +65,9 @@ LogicalResult emitMatrixCombine(RegionContext &context, LinearRegion &parts,
   int64_t registers = 24 + 4 * shape.splits;
   int64_t places = shape.rows * shape.quads;
   unit.finish(parts.label("gemm combine", shape.rows),
-              {(places + kInvocations - 1) / kInvocations, 1, 1}, registers);
+              {(places + kInvocations - 1) / kInvocations, 1, 1}, registers,
+              parts.label("gemm combine") + " of " +
+                  std::to_string(shape.splits));
   return success();
 }
 

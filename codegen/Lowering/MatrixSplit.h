@@ -10,7 +10,8 @@
 
 namespace llmc::codegen {
 
-/// Sums in f32, [splits][linears][rows][quads] of four columns.
+/// Sums in f32, [splits][linears][rows of the step][quads] of four columns;
+/// `rows` are the most.
 struct MatrixSplit {
   int64_t splits, linears, rows, quads;
 
@@ -20,11 +21,11 @@ struct MatrixSplit {
 /// That of the context's region, by its config.
 MatrixSplit matrixSplit(RegionContext &context, LinearRegion &parts);
 
-/// Writes what a workgroup of `split` has found for a row and a quad (indices),
-/// a vector for each linear.
+/// Writes what a workgroup of `split` has found for a row of the step's
+/// `numRows` and a quad (indices), a vector for each linear.
 void storePartialQuads(KernelUnit &unit, const MatrixSplit &shape,
-                       Value partials, Value split, Value row, Value quad,
-                       ArrayRef<Value> sums);
+                       Value partials, Value split, Value numRows, Value row,
+                       Value quad, ArrayRef<Value> sums);
 
 /// Emits the kernel that adds them up, split 0 first, and computes what follows
 /// the linears.

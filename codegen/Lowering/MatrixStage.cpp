@@ -60,8 +60,9 @@ MatrixStage::MatrixStage(KernelUnit &unit, LinearRegion &parts,
   local = b.localId();
 }
 
-LogicalResult MatrixStage::place(Value firstRow, Value firstTile) {
-  if (failed(placeInputs(firstRow)))
+LogicalResult MatrixStage::place(Value firstRow, Value numRows,
+                                 Value firstTile) {
+  if (failed(placeInputs(firstRow, numRows)))
     return failure();
   placeRuns(firstTile);
   return success();
@@ -89,7 +90,7 @@ void MatrixStage::Loaded::fill(ValueRange values) {
 }
 
 /// Neighbouring invocations take neighbouring vectors of a row.
-LogicalResult MatrixStage::placeInputs(Value firstRow) {
+LogicalResult MatrixStage::placeInputs(Value firstRow, Value numRows) {
   FailureOr<LinearInput> linearInput = LinearInput::bind(unit, parts);
   if (failed(linearInput))
     return failure();
@@ -98,12 +99,13 @@ LogicalResult MatrixStage::placeInputs(Value firstRow) {
   if (view.isHalf && view.rowStride % kChunkColumns == 0 &&
       view.offset % kChunkColumns == 0)
     halves = unit.bind(view.slice, b.i32x4(), program::Access::Read);
-  Value vector = b.rem(local, shape.chunksPerLine());
-  int64_t numRows = unit.getContext().rowsOf(parts.resultType());
+  Value vector = b.rem(local, shape.chunksPerLine()),
+        lastRow = b.sub(numRows, b.index(1));
   for (int64_t i = 0; i < shape.inputsPerStep(); ++i) {
     Value row = b.add(b.div(local, shape.chunksPerLine()),
                       i * shape.invocations / shape.chunksPerLine());
-    Value base = linearInput->rowBase(b.add(firstRow, row), numRows);
+    Value base = linearInput->rowBase(b.min(b.add(firstRow, row), lastRow),
+                                      /*clampTo=*/0);
     inputStarts.push_back(halves
                               ? b.add(b.div(base, kChunkColumns / 4), vector)
                               : b.add(base, b.mul(vector, kChunkColumns / 4)));

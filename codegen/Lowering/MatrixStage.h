@@ -67,8 +67,9 @@ public:
 
   MatrixStage(KernelUnit &unit, LinearRegion &parts, const MatrixShape &shape);
 
-  /// For the workgroup's first row and tile of the layout (indices).
-  LogicalResult place(Value firstRow, Value firstTile);
+  /// For the workgroup's first row, of the step's `numRows`, and its first tile
+  /// of the layout (indices). Rows beyond the last are read as that one.
+  LogicalResult place(Value firstRow, Value numRows, Value firstTile);
 
   Loaded load(Value step);
   /// The activations alone.
@@ -105,7 +106,7 @@ private:
     Value column, vector;
   };
 
-  LogicalResult placeInputs(Value firstRow);
+  LogicalResult placeInputs(Value firstRow, Value numRows);
   void placeRuns(Value firstTile);
   Value ofLinear(const RunPlace &at, int64_t linear, Value index);
   SmallVector<Value> loadRun(const RunPlace &at, Value step);

@@ -204,7 +204,8 @@ Value KernelUnit::numRows(RankedTensorType type) {
 }
 
 void KernelUnit::finish(StringRef label, ArrayRef<int64_t> groups,
-                        std::optional<int64_t> registers) {
+                        std::optional<int64_t> registers,
+                        StringRef kernelLabel) {
   graph::LoweringConfigAttr config = context.getConfig();
   if (registers)
     config = graph::LoweringConfigAttr::get(
@@ -212,7 +213,7 @@ void KernelUnit::finish(StringRef label, ArrayRef<int64_t> groups,
         config.getTile(), config.getSplits(), config.getAccumulators(),
         *registers, config.getArithmetic(), config.getReduction(),
         config.getDecode());
-  EntryKernel::finish(label, groups, config);
+  EntryKernel::finish(label, groups, config, kernelLabel);
 }
 
 RegionLowering findRegionLowering(StringRef kind) {

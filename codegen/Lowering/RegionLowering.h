@@ -136,9 +136,11 @@ public:
   Value rowsInStep() { return builder().toIndex(stepWord(StepWord::Rows)); }
 
   /// Ends the kernel and emits its dispatch. `registers` is its estimate, if
-  /// that differs from the one of the region's config.
+  /// that differs from the one of the region's config; `kernelLabel` see
+  /// EntryKernel.
   void finish(StringRef label, ArrayRef<int64_t> groups,
-              std::optional<int64_t> registers = std::nullopt);
+              std::optional<int64_t> registers = std::nullopt,
+              StringRef kernelLabel = "");
 
 private:
   RegionContext &context;

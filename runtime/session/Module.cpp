@@ -25,7 +25,7 @@ private:
   StatusOr<vulkan::DeviceChoice> choose(const format::Manifest &manifest);
   StatusOr<bool> tryVariant(const vulkan::DeviceChoice &choice);
   Status createDevice(const vulkan::DeviceChoice &choice);
-  Status prepare(const vulkan::DeviceChoice &choice);
+  Status prepare(const vulkan::DeviceChoice &choice, BuildOrder buildOrder);
   StatusOr<std::string> test(SelfTestRecord &record);
   bool injects(InjectedFault::Kind kind) const {
     return options.fault.kind == kind &&
@@ -80,7 +80,8 @@ Status ModuleLoader::createDevice(const vulkan::DeviceChoice &choice) {
 }
 
 /// Device and weights of the chosen variant, while its pipelines are built.
-Status ModuleLoader::prepare(const vulkan::DeviceChoice &choice) {
+Status ModuleLoader::prepare(const vulkan::DeviceChoice &choice,
+                             BuildOrder buildOrder) {
   LLMC_RETURN_IF_ERROR(createDevice(choice));
   LLMC_ASSIGN_OR_RETURN(module->cache,
                         vulkan::PipelineCache::create(
@@ -89,12 +90,12 @@ Status ModuleLoader::prepare(const vulkan::DeviceChoice &choice) {
   const unsigned numThreads =
       options.numThreads ? options.numThreads
                          : std::max(1u, std::thread::hardware_concurrency());
-  LLMC_ASSIGN_OR_RETURN(module->kernels,
-                        Pipelines::create(module->device(), *module->file,
-                                          *module->chosen, *module->cache,
-                                          *module->timeline, numThreads,
-                                          injects(InjectedFault::Kind::Wrong)
-                                              ? &options.fault.kernel
+  LLMC_ASSIGN_OR_RETURN(
+      module->kernels,
+      Pipelines::create(
+          module->device(), *module->file, *module->chosen, *module->cache,
+          *module->timeline, numThreads, buildOrder,
+          injects(InjectedFault::Kind::Wrong) ? &options.fault.kernel
                                               : nullptr));
   if (numThreads == 1)
     LLMC_RETURN_IF_ERROR(module->kernels->requireAll());
@@ -135,7 +136,9 @@ StatusOr<bool> ModuleLoader::tryVariant(const vulkan::DeviceChoice &choice) {
                      : isTested ? "passed before on this driver"
                                 : "not asked for";
   if (!problem || problem->empty())
-    LLMC_RETURN_IF_ERROR(prepare(choice));
+    LLMC_RETURN_IF_ERROR(prepare(choice, isTested && !problem
+                                             ? BuildOrder::LargestFirst
+                                             : BuildOrder::OfFile));
   if (isTested && !problem) {
     LLMC_ASSIGN_OR_RETURN(problem, test(record));
   }

@@ -76,7 +76,7 @@ StatusOr<std::unique_ptr<Pipelines>>
 Pipelines::create(vulkan::Device &device, const format::Reader &reader,
                   const format::Variant &variant, vulkan::PipelineCache &cache,
                   Timeline &timeline, unsigned numThreads,
-                  const std::string *damagedName) {
+                  BuildOrder buildOrder, const std::string *damagedName) {
   LLMC_RETURN_IF_ERROR(verifyCode(reader, variant));
   std::unique_ptr<Pipelines> result(
       new Pipelines(device, reader, variant, cache, timeline));
@@ -84,6 +84,7 @@ Pipelines::create(vulkan::Device &device, const format::Reader &reader,
     result->damaged = damageFirstKernel(reader, variant, *damagedName);
   LLMC_RETURN_IF_ERROR(result->createLayouts());
   result->slots.resize(static_cast<size_t>(variant.kernels_size()));
+  result->setOrder(buildOrder);
   try {
     while (numThreads > 1 &&
            result->threads.size() <
@@ -165,6 +166,17 @@ void Pipelines::build(size_t kernel, Lock &lock) {
   changed.notify_all();
 }
 
+void Pipelines::setOrder(BuildOrder buildOrder) {
+  order.resize(slots.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (buildOrder == BuildOrder::LargestFirst)
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      const uint64_t sizeOfA = variant.kernels(static_cast<int>(a)).code_size(),
+                     sizeOfB = variant.kernels(static_cast<int>(b)).code_size();
+      return sizeOfA != sizeOfB ? sizeOfA > sizeOfB : a < b;
+    });
+}
+
 /// Required ones first.
 std::optional<size_t> Pipelines::nextKernel() {
   while (!urgent.empty()) {
@@ -173,12 +185,12 @@ std::optional<size_t> Pipelines::nextKernel() {
     if (slots[kernel].progress == Progress::Waits)
       return kernel;
   }
-  while (firstWaiting < slots.size() &&
-         slots[firstWaiting].progress != Progress::Waits)
+  while (firstWaiting < order.size() &&
+         slots[order[firstWaiting]].progress != Progress::Waits)
     ++firstWaiting;
-  if (firstWaiting == slots.size())
+  if (firstWaiting == order.size())
     return std::nullopt;
-  return firstWaiting;
+  return order[firstWaiting];
 }
 
 void Pipelines::work() noexcept {
@@ -229,10 +241,6 @@ Status Pipelines::require(const std::vector<uint32_t> &kernels) {
   return okStatus();
 }
 
-Status Pipelines::requireAll() {
-  std::vector<uint32_t> kernels(slots.size());
-  std::iota(kernels.begin(), kernels.end(), 0);
-  return require(kernels);
-}
+Status Pipelines::requireAll() { return require(order); }
 
 } // namespace llmc::runtime

@@ -20,8 +20,15 @@
 
 namespace llmc::runtime {
 
-/// Owns pipelines and their layouts. Threads of its own build them, in the
-/// order of the file, which is the order in which they are needed, while the
+/// In which order pipelines are built before anyone requires them.
+enum class BuildOrder {
+  OfFile, // in which steps need them
+  /// Those with the most code, which take longest, are begun first: then the
+  /// last one is there soonest.
+  LargestFirst
+};
+
+/// Owns pipelines and their layouts. Threads of its own build them while the
 /// caller goes on; who needs some waits for these alone. Any thread.
 class Pipelines {
 public:
@@ -35,7 +42,7 @@ public:
   static StatusOr<std::unique_ptr<Pipelines>>
   create(vulkan::Device &device, const format::Reader &reader,
          const format::Variant &variant, vulkan::PipelineCache &cache,
-         Timeline &timeline, unsigned numThreads,
+         Timeline &timeline, unsigned numThreads, BuildOrder buildOrder,
          const std::string *damagedName = nullptr);
   /// Waits for the kernels that are being built; the others are left out.
   ~Pipelines();
@@ -79,6 +86,7 @@ private:
                                          const std::string &name);
   StatusOr<std::unique_ptr<vulkan::Pipeline>> createPipeline(size_t kernel);
   void build(size_t kernel, Lock &lock);
+  void setOrder(BuildOrder buildOrder);
   std::optional<size_t> nextKernel();
   void work() noexcept;
   void saveCache() noexcept;
@@ -90,6 +98,7 @@ private:
   vulkan::PipelineCache &cache;
   Timeline &timeline;
   DamagedKernel damaged;
+  std::vector<uint32_t> order; // all kernels
   std::map<uint32_t, std::unique_ptr<vulkan::PipelineLayout>>
       layouts; // by number of bindings
 
@@ -97,7 +106,7 @@ private:
   std::condition_variable changed;
   std::vector<Slot> slots;      // by kernel
   std::vector<uint32_t> urgent; // required; not all of them still wait
-  size_t firstWaiting = 0;      // no kernel before it waits
+  size_t firstWaiting = 0;      // none before it in `order` waits
   size_t numThere = 0;
   bool isClosing = false;
   std::vector<std::thread> threads;

@@ -4,6 +4,9 @@
 
 #include "codegen/Lowering/GroupGrid.h"
 
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
+
 #include "gtest/gtest.h"
 
 namespace llmc::codegen {
@@ -41,6 +44,26 @@ TEST(GroupGrid, StaysWhenNothingFits) {
   EXPECT_EQ(foldGrid({100, 1, 1}, {4, 4, 4}), (GroupGrid{100, 1, 1}));
   const GroupGrid huge = {int64_t{1} << 31, 1, 1};
   EXPECT_EQ(foldGrid(huge, kUsual), huge);
+}
+
+/// What a folded kernel asks of the grid is answered for the wanted one.
+TEST(GroupGrid, AFoldedKernelKnowsTheWantedCounts) {
+  mlir::MLIRContext context;
+  context.loadDialect<mlir::arith::ArithDialect, gpu::GPUDialect>();
+  KernelBuilder b(mlir::UnknownLoc::get(&context), &context);
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(b.getLoc());
+  b.setInsertionPointToStart(module->getBody());
+  auto gpuModule = gpu::GPUModuleOp::create(b, "kernel");
+  b.setInsertionPointToStart(gpuModule.getBody());
+  auto function = gpu::GPUFuncOp::create(b, "main", b.getFunctionType({}, {}));
+  b.setInsertionPointToStart(&function.getBody().front());
+  Value sum = b.add(b.groupCount(gpu::Dimension::z), b.index(7));
+  gpu::ReturnOp::create(b);
+  foldKernel(function, {3, 5, 16}, {9, 6, 5});
+  llvm::APInt count;
+  ASSERT_TRUE(mlir::matchPattern(sum.getDefiningOp()->getOperand(0),
+                                 mlir::m_ConstantInt(&count)));
+  EXPECT_EQ(count.getSExtValue(), 16);
 }
 
 } // namespace

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -147,6 +148,30 @@ TEST_F(SelfTest, runsAtEachStartWithoutAFolder) {
   options.pipelineCacheFolder.clear();
   for (int start = 0; start < 2; ++start)
     expectRuns("special", "passed 1 cases");
+}
+
+/// A test waits for all kernels, so that those with the most code are built
+/// first; else they are built in the order of the file.
+TEST_F(SelfTest, buildsTheLargestKernelsFirst) {
+  options.numThreads = 1;
+  for (const auto mode : {SelfTestMode::Always, SelfTestMode::Never}) {
+    options.selfTest = mode;
+    auto module = load();
+    ASSERT_TRUE(module.ok()) << module.status().message();
+    std::vector<std::pair<int64_t, std::string>> expected;
+    for (const format::Kernel &kernel : (*module)->variant().kernels())
+      expected.emplace_back(-static_cast<int64_t>(kernel.code_size()),
+                            kernel.name());
+    if (mode == SelfTestMode::Always)
+      std::sort(expected.begin(), expected.end());
+    std::vector<std::string> names, found;
+    for (const auto &[size, name] : expected)
+      names.push_back(name);
+    for (const runtime::TimeSpan &span : (*module)->loadTimes())
+      if (std::count(names.begin(), names.end(), span.name))
+        found.emplace_back(span.name);
+    EXPECT_EQ(found, names);
+  }
 }
 
 TEST_F(SelfTest, passesOverAWrongKernel) {
