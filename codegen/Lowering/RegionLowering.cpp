@@ -4,6 +4,8 @@
 
 #include "codegen/Lowering/RegionLowering.h"
 
+#include "codegen/Lowering/LowerGemvMatrix.h"
+
 namespace llmc::codegen {
 
 //===----------------------------------------------------------------------===//
@@ -224,6 +226,7 @@ RegionLowering findRegionLowering(StringRef kind) {
       {"gemm", lowerGemm},
       {"gemm_matrix", lowerGemmMatrix},
       {"gemv", lowerGemv},
+      {"gemv_matrix", lowerGemvMatrix},
       {"heads", lowerHeads},
       {"l2_normalize", lowerNorm},
       {"layer_norm", lowerNorm},

@@ -67,6 +67,9 @@ struct GemvStrategy {
   /// tiles are dealt to several workgroups, so that all of a small weight is in
   /// flight at once. Asks for reduction in subgroups.
   bool dealsTiles = false;
+  /// Whether the lanes of a subgroup of 32 hold matrices as MatrixFragments.h
+  /// says, so that codes are multiplied in matrix units as they are loaded.
+  bool matrixFragments = false;
   /// Whether the driver's compiler moves loads ahead and decodes a unit of
   /// codes at once, with as many registers as full occupancy leaves or somewhat
   /// more.

@@ -25,6 +25,8 @@ FamilyStrategy getNvidiaStrategy(target::DeviceAttr device) {
     if (device.hasFeature("subgroup_shuffle")) {
       strategy.gemv.reduction = "subgroup";
       strategy.gemv.dealsTiles = true;
+      strategy.gemv.matrixFragments =
+          device.hasFeature("f16_matrix") && device.getSubgroupSize() == 32;
       // One row waits for latency alone: lanes share a key, and nothing but the
       // scores passes between them.
       strategy.sdpa.rowLanes = 256;

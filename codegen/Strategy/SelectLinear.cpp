@@ -5,6 +5,7 @@
 
 #include "codegen/Lowering/WeightParts.h"
 #include "codegen/Lowering/WeightType.h"
+#include "codegen/Strategy/GemvMatrixTile.h"
 #include "codegen/Strategy/LinearTile.h"
 #include "codegen/Strategy/MatrixTile.h"
 #include "codegen/Strategy/RootStrategies.h"
@@ -140,6 +141,21 @@ static graph::LoweringConfigAttr toConfig(const MatrixTile &tile,
       problem.strategy.gemm.decode);
 }
 
+static graph::LoweringConfigAttr toConfig(const GemvMatrixTile &tile,
+                                          const LinearProblem &problem,
+                                          MLIRContext *context) {
+  // Sums of a quad's rows in the subgroup's matrices, and the lane's own;
+  // registers as the driver reports them for pairs.
+  constexpr int64_t kSums = 12, kRegisters = 64;
+  int64_t columns = 4 * problem.shape.numLinears;
+  return graph::LoweringConfigAttr::get(
+      context, StringAttr::get(context, "gemv_matrix"),
+      {tile.subgroups * problem.limits.subgroupSize, 1, 1},
+      {1, columns, tile.kStep, tile.tileWorkgroups}, /*splits=*/1,
+      kSums * problem.shape.numLinears, kRegisters, "f32", "subgroup",
+      "convert");
+}
+
 FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input) {
   graph::RegionOp region = input.region;
   FailureOr<LinearProblem> problem = linearProblemOf(input);
@@ -154,6 +170,11 @@ FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input) {
       return failure();
     return toConfig(*tuned, *problem, region.getContext());
   }
+  // A tuning entry is of another kind: it is taken, or an error.
+  if (std::optional<GemvMatrixTile> matrix = selectGemvMatrixTile(
+          problem->shape, problem->limits, problem->strategy.gemv);
+      matrix && !isTuned(region, *problem))
+    return toConfig(*matrix, *problem, region.getContext());
   std::optional<LinearTile> tile =
       selectLinearTile(problem->shape, problem->limits, problem->strategy);
   if (!tile)

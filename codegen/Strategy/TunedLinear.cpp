@@ -96,6 +96,11 @@ static FailureOr<Tile> findTile(graph::RegionOp region,
   return chosen;
 }
 
+bool isTuned(graph::RegionOp region, const LinearProblem &problem) {
+  return findEntry(region, kTuningAttr,
+                   tuningKey(tuningEntryOf(region, problem.shape))) != nullptr;
+}
+
 FailureOr<LinearTile> findTunedTile(graph::RegionOp region,
                                     const LinearProblem &problem,
                                     const LinearTile &chosen) {

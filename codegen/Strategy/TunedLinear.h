@@ -27,6 +27,9 @@ graph::LoweringConfigAttr toConfig(const LinearTile &tile,
 /// no config.
 tuning::Entry tuningEntryOf(graph::RegionOp region, const LinearShape &shape);
 
+/// Whether the module's `target.tuning` has an entry for the region.
+bool isTuned(graph::RegionOp region, const LinearProblem &problem);
+
 /// The tile that the module's tuning attributes give for the region, or
 /// `chosen`. A tile of `target.tuning` that cannot compute the linear on the
 /// device is an error at the region, one of the defaults is passed over.

@@ -15,8 +15,8 @@ namespace {
 constexpr double kBytesPerActivation = 4;
 
 bool isLinear(const std::string &kind) {
-  return kind == "gemv" || kind == "gemm" || kind == "gemm_matrix" ||
-         kind == "expert_gemv";
+  return kind == "gemv" || kind == "gemv_matrix" || kind == "gemm" ||
+         kind == "gemm_matrix" || kind == "expert_gemv";
 }
 bool isAttention(const std::string &kind) {
   return kind == "sdpa" || kind == "sdpa_matrix" || kind == "sdpa_row";

@@ -177,7 +177,9 @@ std::vector<LinearOccurrence> findLinears(ModuleOp module,
     auto config = codegen::selectLinear({region, device, rowsOf(region)});
     // Candidates are of the other kinds; no driver's compiler here has
     // matrices.
-    if (failed(problem) || failed(config) || config->getKind() == "gemm_matrix")
+    if (failed(problem) || failed(config) ||
+        config->getKind() == "gemm_matrix" ||
+        config->getKind() == "gemv_matrix")
       return;
     std::optional<codegen::LinearTile> chosen = codegen::selectLinearTile(
         problem->shape, problem->limits, problem->strategy);

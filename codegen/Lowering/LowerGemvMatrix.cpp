@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Linears for one row in matrix units. A subgroup takes 32 rows of the weight
+// (two tiles, eight quads) and every n-th chunk of the columns: four groups of
+// scales. Its lanes load units of codes as the layout has them, and these are
+// the left matrix as soon as their bits are masked: a lane's quad is its rows,
+// its unit its columns. The right matrix is the input (GemvMatrixInput.h),
+// whose eight columns keep the four groups' sums apart, so that every lane
+// scales the sums of one group of its quad, once for 128 or 64 columns. What
+// the subgroups of a workgroup have is added up in workgroup memory in a fixed
+// order.
+
+#include "codegen/Lowering/LowerGemvMatrix.h"
+
+#include "codegen/Lowering/Elementwise.h"
+#include "codegen/Lowering/GemvMatrixInput.h"
+#include "codegen/Lowering/Reduction.h"
+#include "codegen/Lowering/SubgroupMatrix.h"
+
+#include "llvm/Support/MathExtras.h"
+
+namespace llmc::codegen {
+
+bool hasPairsOfCodes(WeightFormat format) {
+  return columnsPerUnit(format) == 8 && codebookOf(format) == Codebook::None;
+}
+
+namespace {
+
+/// Quads of the weight that a workgroup computes, and pairs of a quad's rows.
+constexpr int64_t kQuads = kFragmentGroups, kRowPairs = 2;
+/// The inverse of the smallest f16 above zero.
+constexpr double kCodeDivisor = 0x1p24;
+
+class GemvMatrixKernel {
+public:
+  GemvMatrixKernel(RegionContext &context, LinearRegion &parts)
+      : context(context), parts(parts),
+        unit(context, context.getConfig().getWorkgroup()), b(unit.builder()),
+        subgroupSize(context.getDevice().getSubgroupSize()),
+        subgroups(context.getConfig().getWorkgroup()[0] / subgroupSize),
+        tileWorkgroups(context.getConfig().getTile()[3]) {}
+
+  LogicalResult emit();
+
+private:
+  using Sums = SmallVector<Value>;
+
+  void bindTiles(Value tiles);
+  Sums addChunk(const ChunkInput &chunk, Value number, Sums sums);
+  Value addCodes(const ChunkInput &chunk, WeightDecoder &decoder, Value number);
+  /// Sums of all chunks of the subgroup, and with a norm the squares of x.
+  Sums addInLoop();
+  void keepSquares(Value squares);
+  Value normFactor();
+  Sums sumOfGroups(const Sums &sums);
+  LogicalResult storeQuad(Value result, Value stores,
+                          llvm::function_ref<Value(int64_t)> sumOfLinear,
+                          llvm::function_ref<Value()> factorOfNorm);
+  LogicalResult emitTiles();
+  LogicalResult emitTilesInTurn(int64_t numChunks);
+
+  RegionContext &context;
+  LinearRegion &parts;
+  KernelUnit unit;
+  KernelBuilder &b;
+  int64_t subgroupSize, subgroups, tileWorkgroups;
+  std::vector<WeightDecoder> decoders;
+  std::optional<LinearInput> row;
+  std::optional<GemvMatrixInput> input;
+  Value base, subgroup, lane, fragmentGroup, fragmentLane, chunks;
+  /// The first quad of the tiles.
+  Value firstQuad;
+  /// Of each subgroup, in workgroup memory.
+  Value partialSquares;
+};
+
+/// Codes of columns 4 * half + odd and the second next of a unit, as f16 in the
+/// halves of each row's word: subnormal numbers, which matrix units multiply
+/// like others. They are codes divided by kCodeDivisor, of the unit's second
+/// half sixteen times that.
+Value pairsOfCodes(KernelBuilder &b, WeightFormat format,
+                   const WeightDecoder::Unit &codes, int64_t half,
+                   int64_t odd) {
+  Value nibbles = b.bitAnd(b.shiftRight(codes.words, 8 * odd),
+                           half == 0 ? 0x000f000f : 0x00f000f0);
+  if (!codes.high)
+    return nibbles;
+  bool isPair = format == WeightFormat::Q6_K; // of high bits
+  int64_t right =
+      8 * odd + codes.highShift + half * (isPair ? 2 : 1) - 4 - 4 * half;
+  Value moved = right >= 0 ? b.shiftRight(codes.high, right)
+                           : b.shiftLeft(codes.high, -right);
+  int64_t mask = isPair ? 0x00300030 : 0x00100010;
+  return b.bitOr(nibbles, b.bitAnd(moved, mask << (4 * half)));
+}
+
+/// The lane's weights. Quads that the weight does not have are its first one,
+/// and nothing of them is stored.
+void GemvMatrixKernel::bindTiles(Value tiles) {
+  firstQuad = b.mul(tiles, kQuads);
+  Value quad = b.add(firstQuad, fragmentGroup);
+  int64_t numQuads = parts.layout().paddedRows / 4;
+  if (numQuads % kQuads != 0)
+    quad = b.select(b.less(quad, b.index(numQuads)), quad, b.index(0));
+  decoders.clear();
+  decoders.reserve(parts.weights.size());
+  for (const WeightView &weight : parts.weights)
+    decoders.emplace_back(unit, weight, quad, /*groupColumns=*/0);
+}
+
+/// Of group t of the chunk, the sum of codes times x for the quad's rows.
+Value GemvMatrixKernel::addCodes(const ChunkInput &chunk,
+                                 WeightDecoder &decoder, Value number) {
+  int64_t groups = input->groupsPerBlock(),
+          lanesPerGroup = kFragmentLanes / groups;
+  SmallVector<WeightDecoder::Unit> units;
+  for (int64_t block = 0; block < input->blocksPerChunk(); ++block) {
+    Value group = b.add(b.add(b.mul(number, kChunkGroups), block * groups),
+                        b.div(fragmentLane, lanesPerGroup));
+    WeightDecoder::Place place = decoder.placeOf(group);
+    units.push_back(decoder.loadUnit(place, decoder.loadHigh(place),
+                                     b.rem(fragmentLane, lanesPerGroup)));
+  }
+  SmallVector<Value> sums(kRowPairs, zeroFragment(b));
+  for (auto [block, codes] : llvm::enumerate(units))
+    for (int64_t odd = 0; odd < 2; ++odd) {
+      std::array<Value, 2> right =
+          input->ofBlock(chunk, odd, static_cast<int64_t>(block));
+      Value lower = pairsOfCodes(b, parts.layout().format, codes, 0, odd),
+            upper = pairsOfCodes(b, parts.layout().format, codes, 1, odd);
+      for (auto [pair, sum] : llvm::enumerate(sums)) {
+        auto first = static_cast<int64_t>(2 * pair);
+        sum = multiplyFragments(
+            b,
+            {b.extract(lower, first), b.extract(upper, first),
+             b.extract(lower, first + 1), b.extract(upper, first + 1)},
+            right, sum);
+      }
+    }
+  SmallVector<Value> rows;
+  for (Value sum : sums) {
+    std::array<Value, 4> numbers = numbersOf(b, sum);
+    rows.push_back(b.add(numbers[0], numbers[1]));
+    rows.push_back(b.add(numbers[2], numbers[3]));
+  }
+  return b.mul(b.vector(rows),
+               b.splat(b.mul(chunk.factor, b.f32(kCodeDivisor))));
+}
+
+GemvMatrixKernel::Sums GemvMatrixKernel::addChunk(const ChunkInput &chunk,
+                                                  Value number, Sums sums) {
+  for (auto [decoder, sum] : llvm::zip_equal(decoders, sums)) {
+    Value codes = addCodes(chunk, decoder, number);
+    WeightDecoder::Group group;
+    decoder.loadScales(
+        decoder.placeOf(b.add(b.mul(number, kChunkGroups), fragmentLane)),
+        group);
+    sum = b.fma(codes, group.scale, sum);
+    if (Value offset = decoder.offset(group, 0))
+      sum = b.fma(offset, b.splat(chunk.sum), sum);
+  }
+  return sums;
+}
+
+GemvMatrixKernel::Sums GemvMatrixKernel::addInLoop() {
+  Sums start(decoders.size(), b.constant(b.f32x4(), 0.0));
+  if (parts.norm)
+    start.push_back(b.f32(0.0));
+  return b.forLoop(subgroup, chunks, b.index(subgroups), start,
+                   [&](Value number, ValueRange carried) {
+                     ChunkInput chunk = input->load(base, number);
+                     Sums next =
+                         addChunk(chunk, number,
+                                  Sums(carried.take_front(decoders.size())));
+                     if (parts.norm)
+                       next.push_back(b.add(carried.back(), chunk.squares));
+                     return next;
+                   });
+}
+
+/// The sum over all subgroups' lanes waits in workgroup memory.
+void GemvMatrixKernel::keepSquares(Value squares) {
+  Value sum = sumOverStrides(b, squares, 1, subgroupSize);
+  b.ifThen(b.equal(lane, b.index(0)),
+           [&] { b.store(sum, partialSquares, subgroup); });
+}
+
+/// What the norm multiplies x by; null without a norm.
+Value GemvMatrixKernel::normFactor() {
+  if (!parts.norm)
+    return Value();
+  double share =
+      1.0 / static_cast<double>(input->squareCopies() * parts.layout().columns);
+  Value mean = b.mul(sumInOrder(b, partialSquares, b.index(0), subgroups),
+                     b.f32(share)),
+        epsilon = b.f32(parts.norm.getEpsilon().convertToFloat());
+  return b.div(b.f32(1.0), b.sqrt(b.add(mean, epsilon)));
+}
+
+/// Over the lanes that have groups of the same quad.
+GemvMatrixKernel::Sums GemvMatrixKernel::sumOfGroups(const Sums &sums) {
+  Sums ofQuads;
+  for (Value sum : sums) {
+    SmallVector<Value> rows;
+    for (int64_t i = 0; i < 4; ++i)
+      rows.push_back(
+          overLanes(b, b.extract(sum, i), kFragmentLanes, subgroupSize, sumOf));
+    ofQuads.push_back(b.vector(rows));
+  }
+  return ofQuads;
+}
+
+/// Quad `result` of each linear, unless the result has no such quad.
+LogicalResult
+GemvMatrixKernel::storeQuad(Value result, Value stores,
+                            llvm::function_ref<Value(int64_t)> sumOfLinear,
+                            llvm::function_ref<Value()> factorOfNorm) {
+  if (int64_t usedQuads = paddedRow(parts.outputs()) / 4;
+      usedQuads % kQuads != 0)
+    stores = b.logicalAnd(stores, b.less(result, b.index(usedQuads)));
+  LogicalResult ok = success();
+  b.ifThen(stores, [&] {
+    Value factor = factorOfNorm();
+    ElementwiseEmitter emitter(unit, b.index(0), result);
+    for (auto [number, linear] : llvm::enumerate(parts.linears)) {
+      Value sum = sumOfLinear(static_cast<int64_t>(number));
+      emitter.map(linear->getResult(0),
+                  factor ? b.mul(sum, b.splat(factor)) : sum);
+    }
+    for (unsigned number = 0; number < context.getRegion().getNumResults();
+         ++number)
+      if (failed(emitter.storeResult(number)))
+        ok = failure();
+  });
+  return ok;
+}
+
+/// A workgroup's subgroups share the columns of two tiles.
+LogicalResult GemvMatrixKernel::emitTiles() {
+  bindTiles(b.groupId(gpu::Dimension::x));
+  Sums sums = addInLoop();
+  if (parts.norm)
+    keepSquares(sums.pop_back_val());
+  int64_t perLinear = subgroups * kQuads;
+  Value partials = b.workgroupMemory(
+            static_cast<int64_t>(parts.linears.size()) * perLinear, b.f32x4()),
+        place = b.add(b.mul(subgroup, kQuads), fragmentGroup);
+  sums = sumOfGroups(sums);
+  b.ifThen(b.equal(fragmentLane, b.index(0)), [&] {
+    for (auto [number, sum] : llvm::enumerate(sums))
+      b.store(sum, partials,
+              b.add(place, static_cast<int64_t>(number) * perLinear));
+  });
+  b.barrier();
+  Value result = b.add(b.mul(subgroup, subgroupSize), lane);
+  return storeQuad(
+      b.add(firstQuad, result), b.less(result, b.index(kQuads)),
+      [&](int64_t linear) {
+        return sumInOrder(b, partials, b.add(result, linear * perLinear),
+                          subgroups, kQuads);
+      },
+      [&] { return normFactor(); });
+}
+
+/// A subgroup takes all columns of two tiles, and goes on to others: after the
+/// input is in workgroup memory, none waits for another.
+LogicalResult GemvMatrixKernel::emitTilesInTurn(int64_t numChunks) {
+  input->makeRoom(numChunks);
+  Value squares = b.forLoop(
+      subgroup, chunks, b.index(subgroups), ValueRange{b.f32(0.0)},
+      [&](Value number, ValueRange carried) {
+        ChunkInput chunk = input->load(base, number);
+        input->keep(chunk, number);
+        Value sum = carried.front();
+        return SmallVector<Value>{parts.norm ? b.add(sum, chunk.squares) : sum};
+      })[0];
+  if (parts.norm)
+    keepSquares(squares);
+  b.barrier();
+  Value factor = normFactor();
+  LogicalResult ok = success();
+  b.forLoop(b.add(b.mul(b.groupId(gpu::Dimension::x), subgroups), subgroup),
+            b.index(llvm::divideCeilSigned(parts.layout().numQuads(), kQuads)),
+            b.index(tileWorkgroups * subgroups), [&](Value tiles) {
+              bindTiles(tiles);
+              Sums zeros(decoders.size(), b.constant(b.f32x4(), 0.0));
+              Sums sums = b.forLoop(b.index(0), chunks, b.index(1), zeros,
+                                    [&](Value number, ValueRange carried) {
+                                      return addChunk(input->kept(number),
+                                                      number, Sums(carried));
+                                    });
+              sums = sumOfGroups(sums);
+              ok = storeQuad(
+                  b.add(firstQuad, fragmentGroup),
+                  b.equal(fragmentLane, b.index(0)),
+                  [&](int64_t linear) { return sums[linear]; },
+                  [&] { return factor; });
+            });
+  return ok;
+}
+
+LogicalResult GemvMatrixKernel::emit() {
+  FailureOr<LinearInput> bound = LinearInput::bind(unit, parts);
+  if (failed(bound))
+    return failure();
+  row = *bound;
+  subgroup = subgroupNumber(b);
+  lane = laneNumber(b);
+  fragmentGroup = b.div(lane, kFragmentLanes);
+  fragmentLane = b.rem(lane, kFragmentLanes);
+  input.emplace(b, *row, scaleGroupColumns(parts.layout().format), subgroupSize,
+                lane);
+  base = row->rowBase(b.index(0), 0);
+  int64_t numChunks = parts.layout().paddedColumns / input->chunkColumns(),
+          tiles = llvm::divideCeilSigned(parts.layout().numQuads(), kQuads);
+  chunks = b.opaqueIndex(numChunks);
+  if (parts.norm)
+    partialSquares = b.workgroupMemory(subgroups, b.getF32Type());
+  if (failed(tileWorkgroups != 0 ? emitTilesInTurn(numChunks) : emitTiles()))
+    return failure();
+  unit.finish(parts.label("gemv", 1) + " matrix",
+              {tileWorkgroups != 0 ? tileWorkgroups : tiles, 1, 1});
+  return success();
+}
+
+/// Why the region cannot be computed by this kind; empty if it can.
+std::string refusal(RegionContext &context, LinearRegion &parts) {
+  graph::LoweringConfigAttr config = context.getConfig();
+  int64_t size = context.getDevice().getSubgroupSize(),
+          groupColumns = scaleGroupColumns(parts.layout().format);
+  if (config.getTile().size() != 4)
+    return "needs tile = [rows, columns, k per chunk, workgroups of all tiles]";
+  if (parts.experts || context.rowsOf(parts.resultType()) != 1)
+    return "takes one row, and no experts";
+  if (!hasPairsOfCodes(parts.layout().format))
+    return "takes whole numbers of 4 to 6 bits, not " +
+           std::string(formatName(parts.layout().format));
+  if (size != kFragmentLanes * kFragmentGroups ||
+      config.getWorkgroup()[0] % size != 0)
+    return "needs whole subgroups of 32 invocations";
+  int64_t chunk = kChunkGroups * groupColumns;
+  if (config.getTile()[2] != chunk || parts.layout().paddedColumns % chunk != 0)
+    return "takes chunks of " + std::to_string(chunk) + " columns";
+  return "";
+}
+
+} // namespace
+
+LogicalResult lowerGemvMatrix(RegionContext &context) {
+  FailureOr<LinearRegion> parts = analyzeLinear(context);
+  if (failed(parts))
+    return failure();
+  if (std::string text = refusal(context, *parts); !text.empty())
+    return context.getRegion().emitOpError("of kind gemv_matrix ") << text;
+  return GemvMatrixKernel(context, *parts).emit();
+}
+
+} // namespace llmc::codegen

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bounds from measurements on an H200 (docs/performance.md). K-quants alone:
+// what other formats take to decode is hidden behind their loads.
+
+#include "codegen/Strategy/GemvMatrixTile.h"
+
+#include <algorithm>
+
+namespace llmc::codegen {
+
+/// Rows of the weight that a workgroup takes at once.
+constexpr int64_t kRows = 32;
+/// Words of 32 lanes, and sum and factor of four groups (GemvMatrixInput.h).
+constexpr int64_t kBytesPerChunk = 32 * 16 + 4 * 8;
+
+std::optional<GemvMatrixTile>
+selectGemvMatrixTile(const LinearShape &shape, const DeviceLimits &device,
+                     const GemvStrategy &strategy) {
+  constexpr int64_t kChunkGroups = 4, kSubgroups = 8, kWorkgroupsInTurn = 8,
+                    kMostSubgroupsPerUnit = 24, kFewestChunksPerUnit = 9;
+  bool isKQuant =
+      shape.format == WeightFormat::Q4_K || shape.format == WeightFormat::Q6_K;
+  if (!strategy.matrixFragments || !isKQuant || shape.rows != 1)
+    return std::nullopt;
+  int64_t chunk = kChunkGroups * scaleGroupColumns(shape.format),
+          chunks = shape.K / chunk, workgroups = ceilDiv(shape.N, kRows),
+          most = device.maxInvocations / device.subgroupSize;
+  if (shape.K % chunk != 0 || most < kSubgroups)
+    return std::nullopt;
+  int64_t inTurn = kWorkgroupsInTurn * device.computeUnits,
+          stagedBytes = chunks * kBytesPerChunk;
+  if (workgroups >= 4 * inTurn && shape.numLinears == 1 &&
+      2 * stagedBytes <= device.workgroupMemoryBytes)
+    return GemvMatrixTile{kSubgroups, chunk, inTurn};
+  // Fewer leave multiprocessors without work.
+  if (9 * workgroups < 4 * device.computeUnits ||
+      workgroups * chunks < kFewestChunksPerUnit * device.computeUnits)
+    return std::nullopt;
+  int64_t subgroups = powerOfTwoAtMost(std::min(chunks, most));
+  while (subgroups > kSubgroups &&
+         subgroups * workgroups > kMostSubgroupsPerUnit * device.computeUnits)
+    subgroups /= 2;
+  return GemvMatrixTile{subgroups, chunk, 0};
+}
+
+} // namespace llmc::codegen
