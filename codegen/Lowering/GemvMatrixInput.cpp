@@ -13,14 +13,10 @@ GemvMatrixInput::GemvMatrixInput(KernelBuilder &builder, LinearInput &input,
                                  Value lane)
     : b(builder), input(input), groupColumns(groupColumns),
       subgroupSize(subgroupSize), lane(lane) {
-  Value column = b.div(lane, kFragmentLanes), group = b.div(column, 2);
+  column = b.div(lane, kFragmentLanes);
+  group = b.div(column, 2);
   unit = b.rem(lane, kFragmentLanes);
-  block = b.div(group, groupsPerBlock());
   isRest = b.equal(b.rem(column, 2), b.index(1));
-  if (groupsPerBlock() > 1)
-    isInGroup = b.equal(b.div(unit, kFragmentLanes / groupsPerBlock()),
-                        b.rem(group, groupsPerBlock()));
-  laneOfGroup = b.toI32(b.mul(unit, 2 * kFragmentLanes));
 }
 
 /// A power of two that brings numbers up to `magnitude` below 2^14, and its
@@ -45,85 +41,125 @@ Value GemvMatrixInput::wordOf(Value first, Value second) {
     Value cut = b.bitcastToF32(b.bitAnd(b.bitcastToI32(number), kBitsOfHalf));
     numbers.push_back(b.select(isRest, b.sub(number, cut), cut));
   }
-  Value word = b.packHalf2(b.vector(numbers));
-  return isInGroup ? b.select(isInGroup, word, b.i32(0)) : word;
+  return b.packHalf2(b.vector(numbers));
 }
 
-ChunkInput GemvMatrixInput::load(Value base, Value chunk) {
-  Value quad = b.add(b.mul(chunk, chunkColumns() / 4),
-                     b.add(b.mul(block, kBlockColumns / 4), b.mul(unit, 2)));
-  ChunkInput loaded;
-  std::array<Value, 2> x;
-  Value magnitude = b.f32(0.0), sum;
-  for (int64_t half = 0; half < 2; ++half) {
-    Value at = b.add(quad, half);
-    x[half] = input.load(base, at);
+/// Of a unit's columns. Upper nibbles stay where they are, sixteen times too
+/// large.
+ChunkInput::Words GemvMatrixInput::wordsOf(Value lower, Value upper,
+                                           Value scale) {
+  Value scaled[2] = {b.mul(lower, b.splat(scale)),
+                     b.mul(upper, b.splat(b.mul(scale, b.f32(1.0 / 16))))};
+  ChunkInput::Words result;
+  for (int64_t odd = 0; odd < 2; ++odd)
+    for (int64_t half = 0; half < 2; ++half)
+      result[odd][half] = wordOf(b.extract(scaled[half], odd),
+                                 b.extract(scaled[half], odd + 2));
+  return result;
+}
+
+GemvMatrixInput::Columns GemvMatrixInput::loadColumns(Value base, Value first,
+                                                      int64_t numQuads,
+                                                      Value &squares) {
+  Columns columns;
+  columns.magnitude = b.f32(0.0);
+  Value sums;
+  for (int64_t number = 0; number < numQuads; ++number) {
+    Value at = b.add(first, number), x = input.load(base, at);
     if (Value gain = input.loadGain(at)) {
-      Value squares = b.sumOfLanes(b.mul(x[half], x[half]));
-      loaded.squares =
-          loaded.squares ? b.add(loaded.squares, squares) : squares;
-      x[half] = b.mul(x[half], gain);
+      squares = b.add(squares, b.sumOfLanes(b.mul(x, x)));
+      x = b.mul(x, gain);
     }
-    magnitude = largerMagnitude(b, x[half], magnitude);
+    columns.magnitude = largerMagnitude(b, x, columns.magnitude);
+    sums = sums ? b.add(sums, x) : x;
+    columns.quads.push_back(x);
   }
-  sum = b.sumOfLanes(b.add(x[0], x[1]));
-  if (isInGroup)
-    sum = b.select(isInGroup, sum, b.f32(0.0));
-  auto [scale, inverse] =
-      scaleOf(overLanes(b, magnitude, kFragmentLanes, subgroupSize, largerOf));
-  sum = overLanes(b, sum, kFragmentLanes, subgroupSize, sumOf);
+  columns.sum = b.sumOfLanes(sums);
+  return columns;
+}
+
+ChunkInput GemvMatrixInput::load(Value base, Value number, Value &squares) {
+  int64_t groups = groupsPerBlock();
+  Value block = b.div(group, groups),
+        first = b.add(b.mul(number, chunkColumns() / 4),
+                      b.add(b.mul(block, kBlockColumns / 4), b.mul(unit, 2)));
+  Columns x = loadColumns(base, first, 2, squares);
+  // Whether the lane's unit is in the group of its column.
+  Value isInGroup;
+  if (groups > 1) {
+    isInGroup =
+        b.equal(b.div(unit, kFragmentLanes / groups), b.rem(group, groups));
+    x.sum = b.select(isInGroup, x.sum, b.f32(0.0));
+  }
+  auto [scale, inverse] = scaleOf(
+      overLanes(b, x.magnitude, kFragmentLanes, subgroupSize, largerOf));
+  x.sum = overLanes(b, x.sum, kFragmentLanes, subgroupSize, sumOf);
+  Value laneOfGroup = b.toI32(b.mul(unit, 2 * kFragmentLanes));
   auto ofGroup = [&](Value mine) -> Value {
     return gpu::ShuffleOp::create(b, mine, laneOfGroup, b.i32(subgroupSize),
                                   gpu::ShuffleMode::IDX)
         .getShuffleResult();
   };
-  loaded.sum = ofGroup(sum);
-  loaded.factor = ofGroup(inverse);
-  for (int64_t half = 0; half < 2; ++half) {
-    // Upper nibbles stay where they are, sixteen times too large.
-    Value scaled = b.mul(
-        x[half], b.splat(half == 0 ? scale : b.mul(scale, b.f32(1.0 / 16))));
-    for (int64_t odd = 0; odd < 2; ++odd)
-      loaded.words[odd][half] =
-          wordOf(b.extract(scaled, odd), b.extract(scaled, odd + 2));
+  ChunkInput chunk;
+  chunk.sum = ofGroup(x.sum);
+  chunk.factor = ofGroup(inverse);
+  ChunkInput::Words mine = wordsOf(x.quads[0], x.quads[1], scale);
+  for (int64_t step = 0; step < numSteps(); ++step) {
+    Value isHere = b.equal(block, b.index(step));
+    if (isInGroup)
+      isHere = b.logicalAnd(isHere, isInGroup);
+    ChunkInput::Words &right = chunk.steps.emplace_back();
+    for (auto [ofOdd, from] : llvm::zip_equal(right, mine))
+      for (auto [word, mineWord] : llvm::zip_equal(ofOdd, from))
+        word = b.select(isHere, mineWord, b.i32(0));
   }
-  return loaded;
+  return chunk;
 }
 
 void GemvMatrixInput::makeRoom(int64_t numChunks) {
-  words = b.workgroupMemory(numChunks * subgroupSize, b.i32x4());
+  words =
+      b.workgroupMemory(numChunks * numSteps() * kFragmentGroups, b.i32x4());
   sums = b.workgroupMemory(numChunks * kChunkGroups, b.getF32Type());
   factors = b.workgroupMemory(numChunks * kChunkGroups, b.getF32Type());
 }
 
-void GemvMatrixInput::keep(const ChunkInput &chunk, Value number) {
-  Value all = b.vector({chunk.words[0][0], chunk.words[0][1], chunk.words[1][0],
-                        chunk.words[1][1]});
-  b.store(all, words, b.add(b.mul(number, subgroupSize), lane));
+/// A lane has all of group t, and stores it for the two columns of that group.
+void GemvMatrixInput::keep(Value base, Value number, Value &squares) {
+  Value ofGroup = b.add(b.mul(number, kChunkGroups), unit);
+  Columns x = loadColumns(base, b.mul(ofGroup, groupColumns / 4),
+                          groupColumns / 4, squares);
+  std::array<Value, 2> scales = scaleOf(x.magnitude);
+  for (int64_t step = 0; step < numSteps(); ++step) {
+    ChunkInput::Words mine =
+        wordsOf(x.quads[2 * step], x.quads[2 * step + 1], scales[0]);
+    Value all = b.vector({mine[0][0], mine[0][1], mine[1][0], mine[1][1]});
+    Value place = b.add(
+        b.mul(b.add(b.mul(number, numSteps()), step), kFragmentGroups), column);
+    b.ifThen(b.equal(group, unit), [&] { b.store(all, words, place); });
+  }
   b.ifThen(b.less(lane, b.index(kChunkGroups)), [&] {
-    Value place = b.add(b.mul(number, kChunkGroups), unit);
-    b.store(chunk.sum, sums, place);
-    b.store(chunk.factor, factors, place);
+    b.store(x.sum, sums, ofGroup);
+    b.store(scales[1], factors, ofGroup);
   });
 }
 
 ChunkInput GemvMatrixInput::kept(Value number) {
-  Value all = b.load(words, b.add(b.mul(number, subgroupSize), lane)),
-        place = b.add(b.mul(number, kChunkGroups), unit);
+  Value ofGroup = b.add(b.mul(number, kChunkGroups), unit),
+        isHere = b.equal(group, unit);
   ChunkInput chunk;
-  for (int64_t odd = 0; odd < 2; ++odd)
-    for (int64_t half = 0; half < 2; ++half)
-      chunk.words[odd][half] = b.extract(all, 2 * odd + half);
-  chunk.sum = b.load(sums, place);
-  chunk.factor = b.load(factors, place);
+  for (int64_t step = 0; step < numSteps(); ++step) {
+    Value place = b.add(
+        b.mul(b.add(b.mul(number, numSteps()), step), kFragmentGroups), column);
+    Value all = b.load(words, place);
+    ChunkInput::Words &right = chunk.steps.emplace_back();
+    for (int64_t odd = 0; odd < 2; ++odd)
+      for (int64_t half = 0; half < 2; ++half)
+        right[odd][half] =
+            b.select(isHere, b.extract(all, 2 * odd + half), b.i32(0));
+  }
+  chunk.sum = b.load(sums, ofGroup);
+  chunk.factor = b.load(factors, ofGroup);
   return chunk;
-}
-
-std::array<Value, 2> GemvMatrixInput::ofBlock(const ChunkInput &chunk,
-                                              int64_t odd, int64_t number) {
-  Value isHere = b.equal(block, b.index(number)), zero = b.i32(0);
-  return {b.select(isHere, chunk.words[odd][0], zero),
-          b.select(isHere, chunk.words[odd][1], zero)};
 }
 
 } // namespace llmc::codegen

@@ -48,8 +48,11 @@ private:
 
   void bindTiles(Value tiles);
   Sums addChunk(const ChunkInput &chunk, Value number, Sums sums);
+  SmallVector<WeightDecoder::Unit> loadUnits(WeightDecoder &decoder,
+                                             Value number);
   Value addCodes(const ChunkInput &chunk, WeightDecoder &decoder, Value number);
-  /// Sums of all chunks of the subgroup, and with a norm the squares of x.
+  /// Sums of all chunks of the subgroup, then of the squares of x, which are 0
+  /// without a norm.
   Sums addInLoop();
   void keepSquares(Value squares);
   Value normFactor();
@@ -109,33 +112,46 @@ void GemvMatrixKernel::bindTiles(Value tiles) {
     decoders.emplace_back(unit, weight, quad, /*groupColumns=*/0);
 }
 
-/// Of group t of the chunk, the sum of codes times x for the quad's rows.
-Value GemvMatrixKernel::addCodes(const ChunkInput &chunk,
-                                 WeightDecoder &decoder, Value number) {
+/// The lane's unit in each step of chunk `number` (GemvMatrixInput.h).
+SmallVector<WeightDecoder::Unit>
+GemvMatrixKernel::loadUnits(WeightDecoder &decoder, Value number) {
+  SmallVector<WeightDecoder::Unit> units;
+  Value first = b.mul(number, kChunkGroups);
+  if (tileWorkgroups != 0) {
+    WeightDecoder::Place place = decoder.placeOf(b.add(first, fragmentLane));
+    WeightDecoder::Group high = decoder.loadHigh(place);
+    for (int64_t step = 0; step < input->numSteps(); ++step)
+      units.push_back(decoder.loadUnit(place, high, b.index(step)));
+    return units;
+  }
   int64_t groups = input->groupsPerBlock(),
           lanesPerGroup = kFragmentLanes / groups;
-  SmallVector<WeightDecoder::Unit> units;
-  for (int64_t block = 0; block < input->blocksPerChunk(); ++block) {
-    Value group = b.add(b.add(b.mul(number, kChunkGroups), block * groups),
-                        b.div(fragmentLane, lanesPerGroup));
-    WeightDecoder::Place place = decoder.placeOf(group);
+  for (int64_t step = 0; step < input->numSteps(); ++step) {
+    WeightDecoder::Place place = decoder.placeOf(
+        b.add(b.add(first, step * groups), b.div(fragmentLane, lanesPerGroup)));
     units.push_back(decoder.loadUnit(place, decoder.loadHigh(place),
                                      b.rem(fragmentLane, lanesPerGroup)));
   }
+  return units;
+}
+
+/// Of group t of the chunk, the sum of codes times x for the quad's rows.
+Value GemvMatrixKernel::addCodes(const ChunkInput &chunk,
+                                 WeightDecoder &decoder, Value number) {
+  SmallVector<WeightDecoder::Unit> units = loadUnits(decoder, number);
   SmallVector<Value> sums(kRowPairs, zeroFragment(b));
-  for (auto [block, codes] : llvm::enumerate(units))
+  for (auto [codes, words] : llvm::zip_equal(units, chunk.steps))
     for (int64_t odd = 0; odd < 2; ++odd) {
-      std::array<Value, 2> right =
-          input->ofBlock(chunk, odd, static_cast<int64_t>(block));
-      Value lower = pairsOfCodes(b, parts.layout().format, codes, 0, odd),
-            upper = pairsOfCodes(b, parts.layout().format, codes, 1, odd);
+      WeightFormat format = parts.layout().format;
+      Value lower = pairsOfCodes(b, format, codes, 0, odd),
+            upper = pairsOfCodes(b, format, codes, 1, odd);
       for (auto [pair, sum] : llvm::enumerate(sums)) {
         auto first = static_cast<int64_t>(2 * pair);
         sum = multiplyFragments(
             b,
             {b.extract(lower, first), b.extract(upper, first),
              b.extract(lower, first + 1), b.extract(upper, first + 1)},
-            right, sum);
+            words[odd], sum);
       }
     }
   SmallVector<Value> rows;
@@ -165,22 +181,22 @@ GemvMatrixKernel::Sums GemvMatrixKernel::addChunk(const ChunkInput &chunk,
 
 GemvMatrixKernel::Sums GemvMatrixKernel::addInLoop() {
   Sums start(decoders.size(), b.constant(b.f32x4(), 0.0));
-  if (parts.norm)
-    start.push_back(b.f32(0.0));
+  start.push_back(b.f32(0.0));
   return b.forLoop(subgroup, chunks, b.index(subgroups), start,
                    [&](Value number, ValueRange carried) {
-                     ChunkInput chunk = input->load(base, number);
+                     Value squares = carried.back();
+                     ChunkInput chunk = input->load(base, number, squares);
                      Sums next =
-                         addChunk(chunk, number,
-                                  Sums(carried.take_front(decoders.size())));
-                     if (parts.norm)
-                       next.push_back(b.add(carried.back(), chunk.squares));
+                         addChunk(chunk, number, Sums(carried.drop_back()));
+                     next.push_back(squares);
                      return next;
                    });
 }
 
-/// The sum over all subgroups' lanes waits in workgroup memory.
+/// Of a norm; the subgroup's sum waits in workgroup memory.
 void GemvMatrixKernel::keepSquares(Value squares) {
+  if (!parts.norm)
+    return;
   Value sum = sumOverStrides(b, squares, 1, subgroupSize);
   b.ifThen(b.equal(lane, b.index(0)),
            [&] { b.store(sum, partialSquares, subgroup); });
@@ -240,8 +256,7 @@ GemvMatrixKernel::storeQuad(Value result, Value stores,
 LogicalResult GemvMatrixKernel::emitTiles() {
   bindTiles(b.groupId(gpu::Dimension::x));
   Sums sums = addInLoop();
-  if (parts.norm)
-    keepSquares(sums.pop_back_val());
+  keepSquares(sums.pop_back_val());
   int64_t perLinear = subgroups * kQuads;
   Value partials = b.workgroupMemory(
             static_cast<int64_t>(parts.linears.size()) * perLinear, b.f32x4()),
@@ -267,16 +282,14 @@ LogicalResult GemvMatrixKernel::emitTiles() {
 /// input is in workgroup memory, none waits for another.
 LogicalResult GemvMatrixKernel::emitTilesInTurn(int64_t numChunks) {
   input->makeRoom(numChunks);
-  Value squares = b.forLoop(
-      subgroup, chunks, b.index(subgroups), ValueRange{b.f32(0.0)},
-      [&](Value number, ValueRange carried) {
-        ChunkInput chunk = input->load(base, number);
-        input->keep(chunk, number);
-        Value sum = carried.front();
-        return SmallVector<Value>{parts.norm ? b.add(sum, chunk.squares) : sum};
-      })[0];
-  if (parts.norm)
-    keepSquares(squares);
+  Value squares =
+      b.forLoop(subgroup, chunks, b.index(subgroups), ValueRange{b.f32(0.0)},
+                [&](Value number, ValueRange carried) {
+                  Value sum = carried.front();
+                  input->keep(base, number, sum);
+                  return SmallVector<Value>{sum};
+                })[0];
+  keepSquares(squares);
   b.barrier();
   Value factor = normFactor();
   LogicalResult ok = success();

@@ -11,14 +11,15 @@ namespace llmc::codegen {
 
 /// Rows of the weight that a workgroup takes at once.
 constexpr int64_t kRows = 32;
-/// Words of 32 lanes, and sum and factor of four groups (GemvMatrixInput.h).
-constexpr int64_t kBytesPerChunk = 32 * 16 + 4 * 8;
+/// Of a column of x in two f16, and of a group's sum and factor
+/// (GemvMatrixInput.h).
+constexpr int64_t kBytesPerColumn = 4, kBytesPerGroup = 8;
 
 std::optional<GemvMatrixTile>
 selectGemvMatrixTile(const LinearShape &shape, const DeviceLimits &device,
                      const GemvStrategy &strategy) {
   constexpr int64_t kChunkGroups = 4, kSubgroups = 8, kWorkgroupsInTurn = 8,
-                    kMostSubgroupsPerUnit = 24, kFewestChunksPerUnit = 9;
+                    kMostSubgroupsPerUnit = 24, kFewestChunks = 16;
   bool isKQuant =
       shape.format == WeightFormat::Q4_K || shape.format == WeightFormat::Q6_K;
   if (!strategy.matrixFragments || !isKQuant || shape.rows != 1)
@@ -29,13 +30,14 @@ selectGemvMatrixTile(const LinearShape &shape, const DeviceLimits &device,
   if (shape.K % chunk != 0 || most < kSubgroups)
     return std::nullopt;
   int64_t inTurn = kWorkgroupsInTurn * device.computeUnits,
-          stagedBytes = chunks * kBytesPerChunk;
+          stagedBytes = shape.K * kBytesPerColumn +
+                        kChunkGroups * chunks * kBytesPerGroup;
   if (workgroups >= 4 * inTurn && shape.numLinears == 1 &&
       2 * stagedBytes <= device.workgroupMemoryBytes)
     return GemvMatrixTile{kSubgroups, chunk, inTurn};
-  // Fewer leave multiprocessors without work.
-  if (9 * workgroups < 4 * device.computeUnits ||
-      workgroups * chunks < kFewestChunksPerUnit * device.computeUnits)
+  // Of others, pairs alone are faster so, with enough to do for each subgroup.
+  if (shape.numLinears != 2 || 2 * workgroups < 3 * device.computeUnits ||
+      chunks < kFewestChunks)
     return std::nullopt;
   int64_t subgroups = powerOfTwoAtMost(std::min(chunks, most));
   while (subgroups > kSubgroups &&

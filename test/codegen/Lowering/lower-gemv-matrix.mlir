@@ -1,7 +1,6 @@
-// RUN: llmc-opt %s --llmc-select-lowering-configs | FileCheck %s --check-prefix=SELECT
-// RUN: llmc-opt %s --llmc-select-lowering-configs --llmc-lower-regions | FileCheck %s
-// RUN: llmc-opt %s --llmc-select-lowering-configs --llmc-lower-regions | FileCheck %s --check-prefix=KERNEL
-// RUN: llmc-opt %s --llmc-select-lowering-configs --llmc-lower-regions --llmc-convert-kernels-to-spirv | FileCheck %s --check-prefix=SPIRV
+// RUN: llmc-opt %s --llmc-lower-regions | FileCheck %s
+// RUN: llmc-opt %s --llmc-lower-regions | FileCheck %s --check-prefix=KERNEL
+// RUN: llmc-opt %s --llmc-lower-regions --llmc-convert-kernels-to-spirv | FileCheck %s --check-prefix=SPIRV
 
 // One row of K-quants in matrix units, whose fragments are the words of codes under masks.
 
@@ -19,7 +18,6 @@ module attributes {target.device = #device} {
 
   // Eight chunks of 128 columns for eight subgroups; five tiles of 16 rows for three workgroups. Codes of columns 0 and 2,
   // 4 and 6 (sixteen times too large), 1 and 3, 5 and 7 are the halves of words.
-  // SELECT: lowering_config = #graph.lowering_config<"gemv_matrix", workgroup = [256, 1, 1], tile = [1, 4, 128, 0],
   // CHECK-LABEL: program.entry @few
   // CHECK: program.dispatch @gemv_q4_k_80x1024_rows_1_matrix groups [3, 1, 1]
   // KERNEL: gpu.module @gemv_q4_k_80x1024_rows_1_matrix_gpu
@@ -41,7 +39,8 @@ module attributes {target.device = #device} {
   func.func @few(%x: tensor<?x1024xf32> {graph.name = "x"}) -> (tensor<?x80xf32> {graph.name = "y"})
       attributes {graph.rows = 1 : i64} {
     %w = graph.load_weight @w : tensor<80x1024x!graph.encoded<q4_k>>
-    %y = graph.region (%a = %x : tensor<?x1024xf32>, %b = %w : tensor<80x1024x!graph.encoded<q4_k>>) -> (tensor<?x80xf32>) {
+    %y = graph.region (%a = %x : tensor<?x1024xf32>, %b = %w : tensor<80x1024x!graph.encoded<q4_k>>) -> (tensor<?x80xf32>)
+        attributes {lowering_config = #graph.lowering_config<"gemv_matrix", workgroup = [256, 1, 1], tile = [1, 4, 128, 0], reduction = subgroup>} {
       %0 = graph.quantized_linear %a, %b : tensor<?x1024xf32>, tensor<80x1024x!graph.encoded<q4_k>> -> tensor<?x80xf32>
       graph.yield %0 : tensor<?x80xf32>
     }
@@ -50,7 +49,6 @@ module attributes {target.device = #device} {
 
   // 64 times two tiles, four chunks of 64 columns each: sixteen workgroups of eight subgroups go over them, with the input in
   // workgroup memory behind one barrier. Upper bits come from another plane to bits 4 and 8.
-  // SELECT: lowering_config = #graph.lowering_config<"gemv_matrix", workgroup = [256, 1, 1], tile = [1, 4, 64, 16],
   // CHECK-LABEL: program.entry @vocabulary
   // CHECK: program.dispatch @gemv_q6_k_2048x256_rows_1_norm_matrix groups [16, 1, 1]
   // KERNEL: gpu.module @gemv_q6_k_2048x256_rows_1_norm_matrix_gpu
@@ -68,7 +66,8 @@ module attributes {target.device = #device} {
       attributes {graph.rows = 1 : i64} {
     %v = graph.load_weight @v : tensor<2048x256x!graph.encoded<q6_k>>
     %gain = graph.load_weight @gain : tensor<256x!graph.encoded<f32>>
-    %y = graph.region (%a = %x : tensor<?x256xf32>, %b = %v : tensor<2048x256x!graph.encoded<q6_k>>, %c = %gain : tensor<256x!graph.encoded<f32>>) -> (tensor<?x2048xf32>) {
+    %y = graph.region (%a = %x : tensor<?x256xf32>, %b = %v : tensor<2048x256x!graph.encoded<q6_k>>, %c = %gain : tensor<256x!graph.encoded<f32>>) -> (tensor<?x2048xf32>)
+        attributes {lowering_config = #graph.lowering_config<"gemv_matrix", workgroup = [256, 1, 1], tile = [1, 4, 64, 16], reduction = subgroup>} {
       %g = graph.dequantize %c : tensor<256x!graph.encoded<f32>> -> tensor<256xf32>
       %n = graph.rms_norm %a, %g epsilon 1.0e-5 : tensor<?x256xf32>, tensor<256xf32> -> tensor<?x256xf32>
       %0 = graph.quantized_linear %n, %b : tensor<?x256xf32>, tensor<2048x256x!graph.encoded<q6_k>> -> tensor<?x2048xf32>
