@@ -19,7 +19,8 @@ std::optional<GemvMatrixTile>
 selectGemvMatrixTile(const LinearShape &shape, const DeviceLimits &device,
                      const GemvStrategy &strategy) {
   constexpr int64_t kChunkGroups = 4, kSubgroups = 8, kWorkgroupsInTurn = 8,
-                    kMostSubgroupsPerUnit = 24, kFewestChunks = 16;
+                    kMostSubgroupsPerUnit = 24, kFewestChunks = 16,
+                    kMostChunksInTurn = 16;
   bool isKQuant =
       shape.format == WeightFormat::Q4_K || shape.format == WeightFormat::Q6_K;
   if (!strategy.matrixFragments || !isKQuant || shape.rows != 1)
@@ -29,10 +30,12 @@ selectGemvMatrixTile(const LinearShape &shape, const DeviceLimits &device,
           most = device.maxInvocations / device.subgroupSize;
   if (shape.K % chunk != 0 || most < kSubgroups)
     return std::nullopt;
+  // Of longer rows, workgroups whose inputs are in registers are faster.
   int64_t inTurn = kWorkgroupsInTurn * device.computeUnits,
           stagedBytes = shape.K * kBytesPerColumn +
                         kChunkGroups * chunks * kBytesPerGroup;
   if (workgroups >= 4 * inTurn && shape.numLinears == 1 &&
+      chunks <= kMostChunksInTurn &&
       2 * stagedBytes <= device.workgroupMemoryBytes)
     return GemvMatrixTile{kSubgroups, chunk, inTurn};
   // Of others, pairs alone are faster so, with enough to do for each subgroup.
