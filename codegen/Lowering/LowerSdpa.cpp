@@ -97,7 +97,8 @@ private:
   void
   forEachQuad(const Softmax &softmax, int64_t number,
               llvm::function_ref<void(Value accumulator, Value quad)> store);
-  void storePartials(const Softmax &softmax, Value partials);
+  void storePartials(const Softmax &softmax, const SdpaGroup &group,
+                     Value partials);
   void storeResult(const Softmax &softmax, const View &result);
   void storeCodes(const Softmax &softmax, const QuantizedResult &result);
   void finish(const SdpaResult &result, bool isSplit);
@@ -420,14 +421,15 @@ void SdpaKernel::forEachQuad(const Softmax &softmax, int64_t number,
   }
 }
 
-void SdpaKernel::storePartials(const Softmax &softmax, Value partials) {
+void SdpaKernel::storePartials(const Softmax &softmax, const SdpaGroup &group,
+                               Value partials) {
   Value memref = unit.bind(partials, b.f32x4(), program::Access::Write);
   for (int64_t number = 0; number < shape.perInvocation; ++number) {
-    const SdpaQuery &query = place.queries[number];
-    Value splitRow =
-        b.add(b.mul(b.groupId(gpu::Dimension::z), shape.rows), query.row);
-    Value partial = b.add(b.mul(splitRow, shape.heads), query.head);
-    b.ifThen(b.less(query.row, b.index(shape.rows)), [&] {
+    SdpaRowAndHead at = sdpaRowAndHead(
+        b, shape, group, b.add(b.mul(place.slot, shape.perInvocation), number));
+    Value splitRow = b.add(b.mul(group.split, shape.rows), at.row);
+    Value partial = b.add(b.mul(splitRow, shape.heads), at.head);
+    b.ifThen(b.less(at.row, b.index(shape.rows)), [&] {
       forEachQuad(softmax, number, [&](Value accumulator, Value quad) {
         b.store(accumulator, memref,
                 b.add(b.mul(partial, shape.quads()), quad));
@@ -509,13 +511,18 @@ LogicalResult SdpaKernel::emit(const SdpaResult &result,
   if (heads && failed(heads->emit(keyRows, valueRows)))
     return failure();
   place.emit();
+  Value kept = splits
+                   ? storeSdpaGroup(b, shape, b.equal(b.localId(), b.index(0)))
+                   : Value();
   Softmax softmax = emitBlocks();
   softmax.sums = overLanes(
       softmax.sums, [&](Value lhs, Value rhs) { return b.add(lhs, rhs); });
   addClasses(softmax);
+  // There was a barrier.
+  SdpaGroup group = splits ? loadSdpaGroup(b, shape, kept) : SdpaGroup();
   auto store = [&] {
     if (splits)
-      storePartials(softmax, splits->partials);
+      storePartials(softmax, group, splits->partials);
     else if (result.floats)
       storeResult(softmax, *result.floats);
   };
@@ -527,7 +534,7 @@ LogicalResult SdpaKernel::emit(const SdpaResult &result,
     storeCodes(softmax, *result.codes);
   // The invocation's number from what is alive in the loops anyway.
   if (splits)
-    emitSdpaCombine(unit, shape, place.kvHead,
+    emitSdpaCombine(unit, shape, group,
                     b.add(b.mul(place.slot, shape.lanes), place.lane), *splits,
                     *result.floats);
   finish(result, splits.has_value());

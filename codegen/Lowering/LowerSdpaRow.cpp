@@ -400,7 +400,7 @@ void SdpaRowKernel::storeAll(State &state, const View &result,
     });
   });
   b.ifThen(isShared, [&] {
-    emitSdpaCombine(unit, shape, kvHead, thread, *splits, result);
+    emitSdpaCombine(unit, shape, sdpaGroup(b, shape), thread, *splits, result);
   });
 }
 

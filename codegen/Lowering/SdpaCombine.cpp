@@ -67,28 +67,29 @@ Value inverseSum(KernelBuilder &b, Value sum) {
                   b.f32(0.0));
 }
 
-int64_t sdpaCombineRegisters(target::DeviceAttr device, int64_t splits) {
-  // Two for each split on the Mali targets, whose drivers load late; six on
-  // Adreno, whose driver loads all splits at once as far as that costs no
-  // occupancy (Mesa 26.2.6).
+/// Registers of adding up in one go. Two for each split on the Mali targets,
+/// whose drivers load late; six on Adreno, whose driver loads all splits at
+/// once as far as that costs no occupancy (Mesa 26.2.6).
+static int64_t registersAtOnce(target::DeviceAttr device, int64_t splits) {
   if (device.getFamily() == target::Family::Adreno)
     return std::min(20 + 6 * splits, device.getRegistersFullOccupancy());
   return 13 + 2 * splits;
 }
 
-/// The workgroup's number among the blocks of queries.
-static Value blockOf(KernelBuilder &b, const SdpaShape &shape) {
-  return shape.blocks() == 1 ? b.index(0) : b.groupId(gpu::Dimension::x);
+int64_t sdpaCombineRegisters(target::DeviceAttr device, int64_t splits) {
+  return std::min(registersAtOnce(device, splits),
+                  device.getRegistersFullOccupancy());
 }
 
 /// Counts the workgroup; whether it was the last, the same for all of its
 /// invocations. The counter is then zero again, for the next dispatch.
-static Value isLastSplit(KernelUnit &unit, const SdpaShape &shape, Value kvHead,
-                         Value invocation, Value counters) {
+static Value isLastSplit(KernelUnit &unit, const SdpaShape &shape,
+                         const SdpaGroup &group, Value invocation,
+                         Value counters) {
   KernelBuilder &b = unit.builder();
   Value memref =
       unit.bind(counters, b.getI32Type(), program::Access::ReadWrite);
-  Value counter = b.add(b.mul(kvHead, shape.blocks()), blockOf(b, shape));
+  Value counter = b.add(b.mul(group.kvHead, shape.blocks()), group.block);
   Value flag = b.workgroupMemory(1, b.getI32Type());
   b.deviceBarrier(); // of all invocations, before it is counted
   b.ifThen(b.equal(invocation, b.index(0)), [&] {
@@ -118,46 +119,76 @@ SdpaParts addParts(KernelBuilder &b, int64_t count,
   return all;
 }
 
+/// The same sums with the numbers of one part at a time: all statistics are
+/// read twice.
+static SdpaParts addPartsInTurn(KernelBuilder &b, int64_t count,
+                                llvm::function_ref<Value(Value)> statistics,
+                                llvm::function_ref<Value(Value)> quad) {
+  auto overParts = [&](ValueRange start, KernelBuilder::LoopBody body) {
+    return b.forLoop(b.index(0), b.opaqueIndex(count), b.index(1), start, body);
+  };
+  Value maximum =
+      overParts(b.f32(kLowestScore),
+                [&](Value part, ValueRange carried) -> SmallVector<Value> {
+                  return {b.max(carried[0], b.extract(statistics(part), 0))};
+                })
+          .front();
+  SmallVector<Value> sums =
+      overParts({b.f32(0.0), b.constant(b.f32x4(), 0.0)},
+                [&](Value part, ValueRange carried) -> SmallVector<Value> {
+                  Value ofPart = statistics(part);
+                  Value factor = b.exp(b.sub(b.extract(ofPart, 0), maximum));
+                  return {b.fma(factor, b.extract(ofPart, 1), carried[0]),
+                          b.fma(b.splat(factor), quad(part), carried[1])};
+                });
+  return {maximum, sums[0], sums[1]};
+}
+
 /// Adds up quad `quad` (an index) of (row, head) pair number `pair`.
-static Value addSplits(KernelBuilder &b, const SdpaShape &shape, Value memref,
+static Value addSplits(KernelUnit &unit, const SdpaShape &shape, Value memref,
                        Value pair, Value quad) {
+  KernelBuilder &b = unit.builder();
   int64_t perSplit = shape.rows * shape.heads;
   Value place = b.add(b.mul(pair, shape.quads()), quad);
-  SdpaParts all = addParts(
-      b, shape.splits,
-      [&](int64_t split) {
-        return b.load(memref,
-                      b.add(pair, shape.partialQuads() + split * perSplit));
-      },
-      [&](int64_t split) {
-        return b.load(memref, b.add(place, split * perSplit * shape.quads()));
-      });
+  auto statistics = [&](Value split) {
+    return b.load(memref, b.add(b.add(pair, shape.partialQuads()),
+                                b.mul(split, perSplit)));
+  };
+  auto quadOf = [&](Value split) {
+    return b.load(memref, b.add(place, b.mul(split, perSplit * shape.quads())));
+  };
+  target::DeviceAttr device = unit.getContext().getDevice();
+  bool fits = registersAtOnce(device, shape.splits) <=
+              device.getRegistersFullOccupancy();
+  SdpaParts all =
+      fits ? addParts(
+                 b, shape.splits,
+                 [&](int64_t split) { return statistics(b.index(split)); },
+                 [&](int64_t split) { return quadOf(b.index(split)); })
+           : addPartsInTurn(b, shape.splits, statistics, quadOf);
   return b.mul(all.total, b.splat(inverseSum(b, all.sum)));
 }
 
-void emitSdpaCombine(KernelUnit &unit, const SdpaShape &shape, Value kvHead,
-                     Value invocation, const SdpaSplits &splits,
-                     const View &result) {
+void emitSdpaCombine(KernelUnit &unit, const SdpaShape &shape,
+                     const SdpaGroup &group, Value invocation,
+                     const SdpaSplits &splits, const View &result) {
   KernelBuilder &b = unit.builder();
   Value memref =
       unit.bind(splits.partials, b.f32x4(), program::Access::ReadWrite);
   ActivationRows rows(unit, result, program::Access::Write);
   auto combine = [&](Value number) {
-    Value query = b.add(b.mul(blockOf(b, shape), shape.queries),
-                        b.div(number, shape.quads())),
-          quad = b.rem(number, shape.quads());
-    Value row = b.div(query, shape.group()),
-          head =
-              b.add(b.mul(kvHead, shape.group()), b.rem(query, shape.group()));
-    b.ifThen(b.less(row, b.index(shape.rows)), [&] {
-      Value pair = b.add(b.mul(row, shape.heads), head);
+    SdpaRowAndHead at =
+        sdpaRowAndHead(b, shape, group, b.div(number, shape.quads()));
+    Value quad = b.rem(number, shape.quads());
+    b.ifThen(b.less(at.row, b.index(shape.rows)), [&] {
+      Value pair = b.add(b.mul(at.row, shape.heads), at.head);
       Value index = b.add(
-          b.mul(row, result.rowStride / 4),
-          b.add(b.add(b.mul(head, shape.quads()), quad), result.offset / 4));
-      rows.store(addSplits(b, shape, memref, pair, quad), index);
+          b.mul(at.row, result.rowStride / 4),
+          b.add(b.add(b.mul(at.head, shape.quads()), quad), result.offset / 4));
+      rows.store(addSplits(unit, shape, memref, pair, quad), index);
     });
   };
-  Value isLast = isLastSplit(unit, shape, kvHead, invocation, splits.counters);
+  Value isLast = isLastSplit(unit, shape, group, invocation, splits.counters);
   b.ifThen(isLast, [&] {
     b.forLoop(invocation, b.opaqueIndex(shape.queries * shape.quads()),
               b.index(shape.workgroup), combine);

@@ -136,14 +136,16 @@ void SdpaPlace::emitQuery(int64_t number) {
     queries.push_back(query);
     return;
   }
-  Value place = b.add(b.mul(b.groupId(gpu::Dimension::x), shape.queries),
-                      b.add(b.mul(slot, shape.perInvocation), number));
-  query.row = b.div(place, shape.group());
-  query.head = b.add(b.mul(kvHead, shape.group()), b.rem(place, shape.group()));
+  SdpaGroup group = sdpaGroup(b, shape);
+  SdpaRowAndHead place = sdpaRowAndHead(
+      b, shape, group, b.add(b.mul(slot, shape.perInvocation), number));
+  query.row = place.row;
+  query.head = place.head;
   // The last workgroup may hold more queries than there are rows to read.
   Value readRow = b.min(query.row, b.index(shape.rows - 1));
   query.quad = views.preparesHeads
-                   ? b.mul(b.rem(place, shape.group()), shape.quads())
+                   ? b.mul(b.sub(query.head, b.mul(kvHead, shape.group())),
+                           shape.quads())
                    : b.add(b.mul(readRow, views.query.rowStride / 4),
                            b.add(b.mul(query.head, shape.quads()),
                                  views.query.offset / 4));
@@ -234,6 +236,38 @@ void SdpaPlace::meetRanges() {
                 ValueRange{numKeys, b.index(0)}, widen);
   begin = both[0];
   end = both[1];
+}
+
+SdpaGroup sdpaGroup(KernelBuilder &b, const SdpaShape &shape) {
+  return {shape.blocks() == 1 ? b.index(0) : b.groupId(gpu::Dimension::x),
+          b.groupId(gpu::Dimension::y), b.groupId(gpu::Dimension::z)};
+}
+
+Value storeSdpaGroup(KernelBuilder &b, const SdpaShape &shape, Value isFirst) {
+  Value memory = b.workgroupMemory(1, b.getI32Type());
+  auto [block, kvHead, split] = sdpaGroup(b, shape);
+  Value number = b.add(
+      b.mul(b.add(b.mul(split, shape.kvHeads), kvHead), shape.blocks()), block);
+  b.ifThen(isFirst, [&] { b.store(b.toI32(number), memory, b.index(0)); });
+  return memory;
+}
+
+SdpaGroup loadSdpaGroup(KernelBuilder &b, const SdpaShape &shape,
+                        Value memory) {
+  Value number = b.toIndex(b.load(memory, b.index(0)));
+  Value upper = b.div(number, shape.blocks());
+  return {b.rem(number, shape.blocks()), b.rem(upper, shape.kvHeads),
+          b.div(upper, shape.kvHeads)};
+}
+
+SdpaRowAndHead sdpaRowAndHead(KernelBuilder &b, const SdpaShape &shape,
+                              const SdpaGroup &group, Value number) {
+  Value query = b.add(b.mul(group.block, shape.queries), number),
+        firstHead = b.mul(group.kvHead, shape.group());
+  if (shape.hasOneRow())
+    return {b.index(0), b.add(firstHead, query)};
+  return {b.div(query, shape.group()),
+          b.add(firstHead, b.rem(query, shape.group()))};
 }
 
 Value firstKeyOfSplit(KernelBuilder &b, const SdpaShape &shape, Value begin) {

@@ -41,6 +41,8 @@ struct SdpaShape {
   int64_t partialQuads() const { return splits * rows * rowQuads(); }
   /// Workgroups of a KV head and a split.
   int64_t blocks() const { return (rows * group() + queries - 1) / queries; }
+  /// Whether all queries of all workgroups are of row 0.
+  bool hasOneRow() const { return rows == 1 && group() % queries == 0; }
   /// Bytes of all partial results.
   int64_t partialBytes() const {
     return 16 * (partialQuads() + splits * rows * heads);
@@ -70,6 +72,30 @@ graph::SdpaOp findSdpa(RegionContext &context, SdpaResult &result);
 /// cap * tanh(scores / cap), scalars and vectors.
 Value softCap(KernelBuilder &builder, Value scores, double cap);
 
+/// The numbers of a workgroup: which block of queries, KV head and split.
+struct SdpaGroup {
+  Value block, kvHead, split;
+};
+
+/// The workgroup's numbers as the device gives them.
+SdpaGroup sdpaGroup(KernelBuilder &builder, const SdpaShape &shape);
+
+/// Stores the workgroup's numbers, so that no register holds them while the
+/// keys are gone through. Between this and loadSdpaGroup there must be a
+/// barrier. `isFirst` is true in one invocation.
+Value storeSdpaGroup(KernelBuilder &builder, const SdpaShape &shape,
+                     Value isFirst);
+SdpaGroup loadSdpaGroup(KernelBuilder &builder, const SdpaShape &shape,
+                        Value memory);
+
+/// Row and head (an index among all) of query `number` of a workgroup. The
+/// last workgroup may have queries of rows that there are not.
+struct SdpaRowAndHead {
+  Value row, head;
+};
+SdpaRowAndHead sdpaRowAndHead(KernelBuilder &builder, const SdpaShape &shape,
+                              const SdpaGroup &group, Value number);
+
 /// 1 / sum, or 0 for a query that saw no key.
 Value inverseSum(KernelBuilder &builder, Value sum);
 
@@ -94,12 +120,12 @@ SdpaParts addParts(KernelBuilder &builder, int64_t count,
                    llvm::function_ref<Value(int64_t)> quad);
 
 /// Emits what follows once a workgroup has stored its partial results: the last
-/// of the workgroups that share its queries, of KV head `kvHead`, adds all up
-/// and stores rows of `result`. Every invocation arrives here, `invocation` is
-/// its number in the workgroup.
-void emitSdpaCombine(KernelUnit &unit, const SdpaShape &shape, Value kvHead,
-                     Value invocation, const SdpaSplits &splits,
-                     const View &result);
+/// of the workgroups that share the queries of `group` adds all up and stores
+/// rows of `result`. Every invocation arrives here, `invocation` is its number
+/// in the workgroup.
+void emitSdpaCombine(KernelUnit &unit, const SdpaShape &shape,
+                     const SdpaGroup &group, Value invocation,
+                     const SdpaSplits &splits, const View &result);
 
 /// Registers of adding up what the splits found.
 int64_t sdpaCombineRegisters(target::DeviceAttr device, int64_t splits);

@@ -38,6 +38,7 @@ int64_t SdpaTile::workgroupBytes(const SdpaProblem &problem) const {
   int64_t slots = queries / perInvocation;
   int64_t numbers = workgroup() + workgroup() / 2 + 1 + slots * (keys + 1);
   int64_t sums = lanes == valueLanes ? 0 : 4 * workgroup();
+  constexpr int64_t kOfSplits = 2;
   int64_t codes = problem.isQuantized ? 2 * queries * problem.headDim / 4 : 0;
   int64_t heads =
       problem.preparesHeads
@@ -45,7 +46,7 @@ int64_t SdpaTile::workgroupBytes(const SdpaProblem &problem) const {
                 ceilDiv(problem.numPrepared(), headsAtOnce(problem)) *
                     workgroup()
           : 0;
-  return 4 * (numbers * perInvocation + sums + codes + heads);
+  return 4 * (numbers * perInvocation + sums + codes + heads + kOfSplits);
 }
 
 /// Elements of keys and of values that one load gives: at most 16 bytes.

@@ -69,7 +69,8 @@ struct SdpaTile {
   }
   /// Maxima in two steps, weights, and sums of classes; for a quantized result,
   /// a magnitude and a sum of codes for each quad of the head; for heads that
-  /// it prepares, these and a sum for each invocation that works at one.
+  /// it prepares, these and a sum for each invocation that works at one; where
+  /// keys are split, the workgroup's numbers and whether it is the last.
   int64_t workgroupBytes(const SdpaProblem &problem) const;
 };
 

@@ -59,6 +59,11 @@ class Checks(unittest.TestCase):
         self.assertEqual(found(changed("measured.occupancy", 6, kind="gemm", **adreno)), [])
         self.assertEqual(found(changed("measured.occupancy", 5, kind="gemm", **adreno)), ["occupancy"])
 
+    def test_occupancy_of_attention(self):
+        self.assertEqual(found(changed("measured.occupancy", 1, kind="sdpa")), ["occupancy"])
+        self.assertEqual(found(changed("measured.occupancy", 1, kind="sdpa", role="batch")), ["occupancy"])
+        self.assertEqual(found(changed("measured.occupancy", 1, kind="sdpa", role="prefill")), [])
+
     def test_prefill_is_held_to_the_peer_with_integers_only(self):
         prefill = {"role": "prefill", "kind": "gemm", "cookbook": None}
         self.assertEqual(found(changed("peer", 1.0, activations="f16", **prefill)), [])

@@ -43,7 +43,8 @@ def check_spills(row):
 def check_occupancy(row):
     measured, adreno = row["measured"], row["target"] == "adreno-840"
     text = f"occupancy {measured['occupancy']} with {measured['registers']} registers"
-    if row["kind"] == "gemv" and measured["occupancy"] < (8 if adreno else 2):
+    waits_for_memory = row["kind"] == "gemv" or (row["kind"] == "sdpa" and row["role"] != "prefill")
+    if waits_for_memory and measured["occupancy"] < (8 if adreno else 2):
         yield "occupancy", text
     if row["kind"] == "gemm" and adreno and measured["occupancy"] < 6:
         yield "occupancy", text
