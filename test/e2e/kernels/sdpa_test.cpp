@@ -232,6 +232,15 @@ TEST_F(SdpaTest, lastSplitDoesNotMatter) {
   }
 }
 
+// So many splits that a Mali reads them one after the other; among them some
+// that have no key.
+TEST_F(SdpaTest, manySplits) {
+  Shape shape = {8, 2, 64, 1048, 8, 12};
+  shape.cacheType = "f16";
+  shape.target = "mali-g76";
+  check(shape, {{0, 1}, {5, 8}, {1000, 8}, {1000, 1}});
+}
+
 // What Strategy chooses for the mobile targets, for one row and for many.
 TEST_F(SdpaTest, tilesOfMobileTargets) {
   for (const char *target : {"adreno-840", "mali-g610", "mali-g76"})
