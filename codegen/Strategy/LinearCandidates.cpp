@@ -38,6 +38,14 @@ bool addsInSubgroups(const LinearProblem &problem) {
   return problem.strategy.gemv.reduction == "subgroup";
 }
 
+/// In how many parts a tile may be dealt to workgroups.
+std::vector<int64_t> splitsOf(const LinearProblem &problem,
+                              const LinearTile &tile) {
+  if (tile.isGemv && addsInSubgroups(problem))
+    return {1, 2, 4};
+  return {tile.splits};
+}
+
 std::string checkSizes(const LinearProblem &problem, const LinearTile &tile) {
   const LinearShape &shape = problem.shape;
   int64_t columns = ceilDiv(shape.K, 4) * 4;
@@ -76,6 +84,24 @@ std::string checkSizes(const LinearProblem &problem, const LinearTile &tile) {
   return "";
 }
 
+/// Shares of a part of a group of scales lie side by side in a workgroup.
+std::string checkParts(const LinearProblem &problem, const LinearTile &tile) {
+  int64_t group = scaleGroupColumns(problem.shape.format),
+          shares = tile.workgroup[0] * tile.splits / kQuadsPerTile;
+  if (tile.kStep >= group)
+    return "";
+  if (shares % (group / tile.kStep) != 0)
+    return say("workgroup's number of shares", shares,
+               "are multiples of the " + std::to_string(group / tile.kStep) +
+                   " that a group of scales has");
+  int64_t staged = gemvStagedColumns(problem.shape, tile, problem.limits,
+                                     problem.strategy.gemv);
+  return staged == 0 ? ""
+                     : say("tile's k", tile.kStep,
+                           "are whole groups of scales where input is "
+                           "staged");
+}
+
 std::string checkWorkgroup(const LinearProblem &problem,
                            const LinearTile &tile) {
   auto [x, y, z] = tile.workgroup;
@@ -87,7 +113,7 @@ std::string checkWorkgroup(const LinearProblem &problem,
     bool isOne = problem.shape.numLinears * 4 == tile.columns;
     if (tile.splits != 1 && ((tile.splits != 2 && tile.splits != 4) || !isOne))
       return say("splits", tile.splits, "are 1, and 2 and 4 for one tile");
-    return "";
+    return checkParts(problem, tile);
   }
   if (tile.splits != 1)
     return say("splits", tile.splits, "is 1");
@@ -165,14 +191,16 @@ std::vector<LinearTile> enumerateLinearTiles(const LinearProblem &problem,
        {chosen.workgroup[0] / 2, chosen.workgroup[0], chosen.workgroup[0] * 2})
     for (int64_t rows : {1, 2, 4, 8})
       for (int64_t columns : {4, 8})
-        for (int64_t kStep : {4, 8, 16, 32, 64}) {
-          LinearTile tile = chosen;
-          tile.workgroup[0] = lanes;
-          tile.rows = rows;
-          tile.columns = columns;
-          tile.kStep = kStep;
-          add(tile);
-        }
+        for (int64_t kStep : {4, 8, 16, 32, 64})
+          for (int64_t splits : splitsOf(problem, chosen)) {
+            LinearTile tile = chosen;
+            tile.workgroup[0] = lanes;
+            tile.rows = rows;
+            tile.columns = columns;
+            tile.kStep = kStep;
+            tile.splits = splits;
+            add(tile);
+          }
   return tiles;
 }
 

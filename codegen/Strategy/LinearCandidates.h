@@ -33,7 +33,8 @@ LinearTile withEstimate(const LinearProblem &problem, LinearTile tile);
 bool isSameTile(const LinearTile &a, const LinearTile &b);
 
 /// `chosen` and, in a fixed order, the tiles near it that pass
-/// `checkLinearTile`: other rows, columns, steps of k and workgroups.
+/// `checkLinearTile`: other rows, columns, steps of k, workgroups and, where
+/// subgroups add up, splits.
 std::vector<LinearTile> enumerateLinearTiles(const LinearProblem &problem,
                                              const LinearTile &chosen);
 

@@ -10,6 +10,7 @@
 #include "codegen/Lowering/MatrixMemory.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 namespace llmc::codegen {
@@ -199,6 +200,26 @@ std::optional<MatrixTile> selectMatrixTile(const LinearShape &shape,
       bestTime = time;
     }
   return best;
+}
+
+std::vector<MatrixTile> enumerateMatrixTiles(const LinearShape &shape,
+                                             const MatrixTile &chosen,
+                                             const DeviceLimits &device,
+                                             size_t most) {
+  std::multimap<double, MatrixTile> others; // by time
+  for (const Shape &choice : kShapes)
+    // Numbers in between differ by less than a measurement does.
+    for (int64_t splits : {1, 2, 3, 4, 6, 8, 12, 16}) {
+      MatrixTile tile = tileOf(shape, choice, splits, device);
+      if (!isSameTile(tile, chosen) &&
+          checkMatrixTile(shape, tile, device).empty())
+        others.emplace(timeOf(shape, choice, splits, device), tile);
+    }
+  std::vector<MatrixTile> tiles = {chosen};
+  for (const auto &[time, tile] : others)
+    if (tiles.size() < most)
+      tiles.push_back(tile);
+  return tiles;
 }
 
 } // namespace llmc::codegen

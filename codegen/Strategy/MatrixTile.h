@@ -11,6 +11,7 @@
 #include "llvm/ADT/ArrayRef.h"
 
 #include <string>
+#include <vector>
 
 namespace llmc::codegen {
 
@@ -36,6 +37,13 @@ struct MatrixTile {
 /// the device's limits.
 std::optional<MatrixTile> selectMatrixTile(const LinearShape &shape,
                                            const DeviceLimits &device);
+
+/// `chosen` and the other tiles that the kernel can be built with, those first
+/// that the choice expects to take the least time: up to `most` in all.
+std::vector<MatrixTile> enumerateMatrixTiles(const LinearShape &shape,
+                                             const MatrixTile &chosen,
+                                             const DeviceLimits &device,
+                                             size_t most);
 
 /// Why the kernel cannot be built with that tile, naming the field, what was
 /// found and what is allowed; empty if it can.

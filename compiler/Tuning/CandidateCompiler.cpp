@@ -11,9 +11,11 @@
 #include "compiler/Pipelines/Phases.h"
 #include "dialects/Graph/Encoding.h"
 #include "dialects/Program/Program.h"
+#include "dialects/Support/Location.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace llmc::tuner {
@@ -164,10 +166,33 @@ std::string encodingOf(graph::RegionOp region) {
 
 } // namespace
 
+/// Where the program of a file has the region.
+static LinearPlace placeOf(graph::RegionOp region) {
+  auto func = region->getParentOfType<FuncOp>();
+  auto name = func->getAttrOfType<StringAttr>("graph.function");
+  return {0, (name ? name.getValue() : func.getName()).str(), rowsOf(region),
+          describeLocation(region.getLoc())};
+}
+
+/// Strategy's own choice for a region that it computes as `kind`; false for
+/// kinds that have no tuning entries.
+static bool setChoice(StringRef kind, LinearOccurrence &linear) {
+  const codegen::LinearProblem &problem = linear.problem;
+  if (kind == "gemm_matrix") {
+    linear.matrix = codegen::selectMatrixTile(problem.shape, problem.limits);
+    return linear.matrix.has_value();
+  }
+  auto tile = codegen::selectLinearTile(problem.shape, problem.limits,
+                                        problem.strategy);
+  if (tile)
+    linear.chosen = *tile;
+  return tile && (kind == "gemv" || kind == "gemm");
+}
+
 std::vector<LinearOccurrence> findLinears(ModuleOp module,
                                           target::DeviceAttr device) {
   std::vector<LinearOccurrence> found;
-  llvm::StringSet<> keys;
+  llvm::StringMap<size_t> places; // in `found`, by key
   module.walk([&](graph::RegionOp region) {
     auto linears =
         llvm::to_vector(region.getBody().getOps<graph::QuantizedLinearOp>());
@@ -175,23 +200,25 @@ std::vector<LinearOccurrence> findLinears(ModuleOp module,
       return;
     auto problem = codegen::linearProblemOf({region, device, rowsOf(region)});
     auto config = codegen::selectLinear({region, device, rowsOf(region)});
-    // Candidates are of the other kinds; no driver's compiler here has
-    // matrices.
-    if (failed(problem) || failed(config) ||
-        config->getKind() == "gemm_matrix" ||
-        config->getKind() == "gemv_matrix")
+    if (failed(problem) || failed(config))
       return;
-    std::optional<codegen::LinearTile> chosen = codegen::selectLinearTile(
-        problem->shape, problem->limits, problem->strategy);
     LinearOccurrence linear{codegen::tuningEntryOf(region, problem->shape),
                             *problem,
-                            *chosen,
+                            {},
+                            std::nullopt,
                             *config,
                             region,
                             0,
-                            encodingOf(region)};
-    if (!keys.insert(codegen::tuningKey(linear.entry)).second)
+                            encodingOf(region),
+                            {placeOf(region)}};
+    if (!setChoice(config->getKind().getValue(), linear))
       return;
+    auto [known, isNew] =
+        places.try_emplace(codegen::tuningKey(linear.entry), found.size());
+    if (!isNew) {
+      found[known->second].places.push_back(linear.places.front());
+      return;
+    }
     auto type = cast<RankedTensorType>(linears.front().getWeight().getType());
     linear.weightBytes =
         codegen::layoutOf(type)->bytes * static_cast<int64_t>(linears.size());

@@ -7,10 +7,12 @@
 #define LLMC_COMPILER_TUNING_CANDIDATECOMPILER_H
 
 #include "codegen/Strategy/TunedLinear.h"
+#include "compiler/Tuning/DeviceTiming.h"
 #include "runtime/format/Status.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,10 +23,13 @@ struct LinearOccurrence {
   tuning::Entry entry; // without target and config
   codegen::LinearProblem problem;
   codegen::LinearTile chosen; // by Strategy
+  /// Its choice where it takes matrix units; `chosen` is nothing then.
+  std::optional<codegen::MatrixTile> matrix;
   graph::LoweringConfigAttr config;
-  graph::RegionOp region; // the first such
-  int64_t weightBytes;    // of one pass, all linears
-  std::string encoding;   // of the weights: Q4_0
+  graph::RegionOp region;          // the first such
+  int64_t weightBytes;             // of one pass, all linears
+  std::string encoding;            // of the weights: Q4_0
+  std::vector<LinearPlace> places; // all
 };
 
 /// The distinct linears of a module with regions, in the order of the module.

@@ -43,8 +43,34 @@ constexpr unsigned kNumProcesses = 2;
 constexpr size_t kModulesPerJob = 4;
 
 std::string tileText(const codegen::LinearTile &tile) {
-  return llvm::formatv("{0}x{1} {2}x{3}x{4}", tile.workgroup[0],
-                       tile.workgroup[1], tile.rows, tile.columns, tile.kStep);
+  return llvm::formatv("{0}x{1} {2}x{3}x{4} {5}", tile.workgroup[0],
+                       tile.workgroup[1], tile.rows, tile.columns, tile.kStep,
+                       tile.splits);
+}
+
+tuning::Config configOf(StringRef kind, ArrayRef<int64_t> workgroup,
+                        ArrayRef<int64_t> tile, int64_t splits) {
+  tuning::Config config;
+  config.set_kind(kind.str());
+  for (int64_t size : workgroup)
+    config.add_workgroup(static_cast<uint32_t>(size));
+  for (int64_t size : tile)
+    config.add_tile(static_cast<uint32_t>(size));
+  if (splits != 1)
+    config.set_splits(static_cast<uint32_t>(splits));
+  return config;
+}
+
+tuning::Config configOf(const codegen::LinearTile &tile) {
+  return configOf(tile.isGemv ? "gemv" : "gemm", tile.workgroup,
+                  {tile.rows, tile.columns, tile.kStep}, tile.splits);
+}
+
+tuning::Config configOf(const codegen::MatrixTile &tile) {
+  return configOf("gemm_matrix", {tile.invocations, 1, 1},
+                  {tile.rows, tile.columns, tile.kStep, tile.subgroupRows,
+                   tile.subgroupColumns, tile.buffers},
+                  tile.splits);
 }
 
 /// What a linear's kernel depends on but for its sizes, which are bounds of
@@ -85,11 +111,16 @@ private:
   Status addModel(const std::string &path);
   Status runPhases(ModuleOp module, ArrayRef<pipelines::Phase> phases);
   std::vector<Candidate> rankedByModel(const LinearOccurrence &linear) const;
+  Status makeFolder();
   Status compileAll();
   Status compileCandidates(const LinearOccurrence &linear);
   Status addJob(const CandidateKernel &kernel, int64_t rows, std::string &path);
   void measureAll(const DriverCompiler &compiler);
   void addEntry(const LinearOccurrence &linear, const std::string &version);
+  TimedLinear toTimed(const LinearOccurrence &linear) const;
+  Status timeAll();
+  void addTimedEntry(const TimedLinear &linear);
+  Status rankAll();
   void report(const std::string &what, double done) const {
     if (options.progress)
       options.progress(what, done);
@@ -140,11 +171,18 @@ Status Tuner::addModel(const std::string &path) {
   LLMC_RETURN_IF_ERROR(runPhases(*module, pipelines::targetPhases()));
   driver::DiagnosticCollector diagnostics(context);
   for (LinearOccurrence &linear : findLinears(*module, device)) {
+    // No driver's compiler here has matrices.
+    if (linear.matrix && !options.timeModel)
+      continue;
+    for (LinearPlace &place : linear.places)
+      place.model = modules.size();
     auto isSame = [&](const LinearOccurrence &other) {
       return codegen::tuningKey(other.entry) ==
              codegen::tuningKey(linear.entry);
     };
-    if (llvm::none_of(linears, isSame))
+    if (auto known = llvm::find_if(linears, isSame); known != linears.end())
+      llvm::append_range(known->places, linear.places);
+    else
       linears.push_back(std::move(linear));
   }
   modules.push_back(std::move(module));
@@ -207,13 +245,18 @@ Status Tuner::addJob(const CandidateKernel &kernel, int64_t rows,
   return okStatus();
 }
 
-Status Tuner::compileAll() {
+Status Tuner::makeFolder() {
   llvm::SmallString<128> path;
   if (std::error_code error =
           llvm::sys::fs::createUniqueDirectory("llmc-tune", path))
     return Status(StatusCode::Io,
                   "cannot create a temporary folder: " + error.message());
   folder = path.str().str();
+  return okStatus();
+}
+
+Status Tuner::compileAll() {
+  LLMC_RETURN_IF_ERROR(makeFolder());
   for (auto [index, linear] : llvm::enumerate(linears)) {
     report("compiling candidates",
            static_cast<double>(index) / static_cast<double>(linears.size()));
@@ -291,15 +334,7 @@ void Tuner::addEntry(const LinearOccurrence &linear,
   tuning::Entry &entry = *(isKept ? result.kept : result.tuning).add_entries();
   entry = linear.entry;
   entry.set_target(target.name());
-  tuning::Config &config = *entry.mutable_config();
-  config.set_kind(chosen.tile.isGemv ? "gemv" : "gemm");
-  for (int64_t size : chosen.tile.workgroup)
-    config.add_workgroup(static_cast<uint32_t>(size));
-  for (int64_t size :
-       {chosen.tile.rows, chosen.tile.columns, chosen.tile.kStep})
-    config.add_tile(static_cast<uint32_t>(size));
-  if (chosen.tile.splits != 1)
-    config.set_splits(static_cast<uint32_t>(chosen.tile.splits));
+  *entry.mutable_config() = configOf(chosen.tile);
   if (!chosen.figures)
     return;
   const KernelFigures &figures = *chosen.figures;
@@ -319,18 +354,62 @@ void Tuner::addEntry(const LinearOccurrence &linear,
     }
 }
 
-StatusOr<TuneResult> Tuner::run() {
-  if (options.models.empty())
-    return Status(StatusCode::InvalidArgument, "no model is given");
-  auto loaded = targets::loadTarget(options.target);
-  if (!loaded)
-    return Status(StatusCode::NotFound, llvm::toString(loaded.takeError()));
-  target = std::move(*loaded);
-  for (const std::string &model : options.models)
-    if (Status status = addModel(model); !status.ok())
-      return status.withContext(model);
-  result.numLinears = static_cast<int64_t>(linears.size());
+/// Strategy's choice, then those of the least cost by the models.
+TimedLinear Tuner::toTimed(const LinearOccurrence &linear) const {
+  TimedLinear timed{linear.entry, linear.places, {}, {}};
+  timed.entry.set_target(target.name());
+  auto most = static_cast<size_t>(options.numCandidates);
+  if (linear.matrix) {
+    for (const codegen::MatrixTile &tile : codegen::enumerateMatrixTiles(
+             linear.problem.shape, *linear.matrix, linear.problem.limits, most))
+      timed.proposals.push_back(configOf(tile));
+    return timed;
+  }
+  for (const Candidate &candidate : rankedByModel(linear))
+    if (timed.proposals.size() < most)
+      timed.proposals.push_back(configOf(candidate.tile));
+  return timed;
+}
 
+void Tuner::addTimedEntry(const TimedLinear &linear) {
+  std::optional<size_t> best = fastestProposal(linear);
+  if (!best)
+    return;
+  result.numChanged += *best != 0 ? 1 : 0;
+  bool isKept = *best == 0 && options.onlyChanges;
+  tuning::Entry &entry = *(isKept ? result.kept : result.tuning).add_entries();
+  entry = linear.entry;
+  *entry.mutable_config() = linear.proposals[*best];
+  auto rounded = [](double number) { return std::round(number * 100) / 100; };
+  tuning::Measured &measured = *entry.mutable_measured();
+  measured.set_device(result.device);
+  measured.set_microseconds(rounded(*linear.microseconds[*best]));
+  measured.set_strategy_microseconds(rounded(*linear.microseconds.front()));
+  for (const std::optional<double> &time : linear.microseconds)
+    measured.set_candidates(measured.candidates() + (time ? 1 : 0));
+  result.numMeasured += measured.candidates();
+}
+
+Status Tuner::timeAll() {
+  LLMC_RETURN_IF_ERROR(makeFolder());
+  std::vector<TimedLinear> timed;
+  for (const LinearOccurrence &linear : linears)
+    timed.push_back(toTimed(linear));
+  StatusOr<TimingOutcome> outcome = timeProposals(
+      timed,
+      {options.models, folder, options.timeModel,
+       [&](const std::string &what, double done) { report(what, done); }});
+  if (!outcome.ok())
+    return outcome.status();
+  result.device = outcome->device;
+  result.remark = outcome->remark;
+  for (const TimedLinear &linear : timed)
+    addTimedEntry(linear);
+  return okStatus();
+}
+
+/// By the driver's compiler and the register model.
+Status Tuner::rankAll() {
   std::string version;
   if (options.shaderStats.empty()) {
     result.remark = "no driver compiler was asked: the register model alone "
@@ -351,6 +430,21 @@ StatusOr<TuneResult> Tuner::run() {
   }
   for (const LinearOccurrence &linear : linears)
     addEntry(linear, version);
+  return okStatus();
+}
+
+StatusOr<TuneResult> Tuner::run() {
+  if (options.models.empty())
+    return Status(StatusCode::InvalidArgument, "no model is given");
+  auto loaded = targets::loadTarget(options.target);
+  if (!loaded)
+    return Status(StatusCode::NotFound, llvm::toString(loaded.takeError()));
+  target = std::move(*loaded);
+  for (const std::string &model : options.models)
+    if (Status status = addModel(model); !status.ok())
+      return status.withContext(model);
+  result.numLinears = static_cast<int64_t>(linears.size());
+  LLMC_RETURN_IF_ERROR(options.timeModel ? timeAll() : rankAll());
   return std::move(result);
 }
 
@@ -372,6 +466,10 @@ static std::string describeEntry(const tuning::Entry &entry) {
   if (!entry.has_measured())
     return text;
   const tuning::Measured &measured = entry.measured();
+  if (!measured.device().empty())
+    return text + llvm::formatv(", best of {0} on {1}", measured.candidates(),
+                                measured.device())
+                      .str();
   return text + llvm::formatv(", {0} registers, {1} % occupancy, {2:f2} "
                               "instructions per multiply-add, best of {3}",
                               measured.registers(),

@@ -7,6 +7,7 @@
 #define LLMC_COMPILER_TUNING_TUNER_H
 
 #include "codegen/Strategy/tuning.pb.h"
+#include "compiler/Tuning/DeviceTiming.h"
 #include "runtime/format/Status.h"
 
 #include <cstdint>
@@ -23,7 +24,9 @@ struct TuneOptions {
   std::string target;
   /// The folder tools/shader-stats; empty: the register model alone decides.
   std::string shaderStats;
-  /// Tiles that are compiled for a kind of linear, at most.
+  /// Times models on a device, which then decides; empty: no device is asked.
+  TimeModel timeModel;
+  /// Tiles that are compiled for a kind of linear, or timed for each, at most.
   int64_t numCandidates = 6;
   /// Time for the driver compilers; linears whose own tile is not measured by
   /// then get no entry.
@@ -39,15 +42,20 @@ struct TuneResult {
   tuning::Tuning tuning;
   /// What would have been entries without onlyChanges.
   tuning::Tuning kept;
-  int64_t numLinears = 0;  // distinct, over all models
-  int64_t numMeasured = 0; // kernels that a driver compiler made
+  int64_t numLinears = 0; // distinct, over all models
+  int64_t numMeasured =
+      0; // kernels that a driver compiler made or a device timed
   int64_t numSpilling = 0; // of them
   int64_t numChanged = 0;  // linears that got another tile than Strategy's
-  /// Why no driver compiler was asked, or stopped being; empty if all was.
+  /// That timed the tiles; empty: none did.
+  std::string device;
+  /// Why no driver compiler was asked, or stopped being, or what could not be
+  /// timed; empty if all was.
   std::string remark;
 };
 
-/// Finds the best tile of every distinct linear of the models.
+/// Finds the best tile of every distinct linear of the models. Those in matrix
+/// units are among them when a device decides.
 ///
 /// Fails with InvalidArgument without a model, NotFound for an unknown target
 /// or a folder without the tool, InvalidFile for a refused model, Unsupported

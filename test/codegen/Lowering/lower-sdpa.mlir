@@ -74,6 +74,7 @@ module attributes {target.device = #device} {
     return %y : tensor<?x64xf32>
   }
 
+  // CHECK-LABEL: program.entry @many_splits_are_read_in_turn
   func.func @many_splits_are_read_in_turn(%x: tensor<?x192xf32> {graph.name = "x"}, %pos: tensor<i32> {graph.name = "position"})
       -> (tensor<?x64xf32> {graph.name = "y"}) attributes {graph.rows = 1 : i64} {
     %kv:2 = graph.region (%a = %x : tensor<?x192xf32>, %p = %pos : tensor<i32>)

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 namespace llmc::codegen {
 namespace {
@@ -138,6 +139,38 @@ TEST(LinearTiles, AreEnumeratedFromTheChosenOne) {
       return tile.workgroup[0] == 2 * chosen.workgroup[0];
     }));
   }
+}
+
+// As lowering has it: 32 columns have a scale, and a share of 4 has an eighth.
+TEST(LinearTiles, SharesOfPartsMakeUpGroups) {
+  LinearProblem problem = problemOf(1);
+  problem.limits.subgroupSize = 8;
+  problem.strategy.gemv.reduction = "subgroup";
+  auto check = [&](int64_t x, int64_t splits, int64_t kStep) {
+    LinearTile tile = tileOf(true, x, 1, 1, 4, kStep);
+    tile.splits = splits;
+    return checkLinearTile(problem, withEstimate(problem, tile));
+  };
+  EXPECT_EQ(check(8, 2, 8), "");
+  EXPECT_EQ(check(8, 1, 8), "workgroup's number of shares is 2, allowed are "
+                            "multiples of the 4 that a group of scales has");
+  EXPECT_EQ(check(16, 1, 8), "");
+  EXPECT_EQ(check(24, 1, 8), "workgroup's number of shares is 6, allowed are "
+                             "multiples of the 4 that a group of scales has");
+}
+
+TEST(LinearTiles, OfSubgroupsAreProposedWithSplits) {
+  LinearProblem problem = problemOf(1);
+  auto splitsOf = [&](int64_t x) {
+    std::set<int64_t> splits;
+    LinearTile chosen = withEstimate(problem, tileOf(true, x, 1, 1, 4, 32));
+    for (const LinearTile &tile : enumerateLinearTiles(problem, chosen))
+      splits.insert(tile.splits);
+    return splits;
+  };
+  EXPECT_EQ(splitsOf(64), std::set<int64_t>{1});
+  problem.strategy.gemv.reduction = "subgroup";
+  EXPECT_EQ(splitsOf(64), (std::set<int64_t>{1, 2, 4}));
 }
 
 } // namespace

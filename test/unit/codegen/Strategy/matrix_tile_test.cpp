@@ -31,6 +31,27 @@ int64_t groupsOf(const LinearShape &shape, const MatrixTile &tile) {
          tile.splits;
 }
 
+TEST(MatrixTile, OthersAreProposedThatFit) {
+  LinearShape wanted = shape(64, 2048, 11008);
+  MatrixTile chosen = *selectMatrixTile(wanted, device());
+  std::vector<MatrixTile> tiles =
+      enumerateMatrixTiles(wanted, chosen, device(), 100);
+  EXPECT_TRUE(isSameTile(tiles.front(), chosen));
+  bool hasOtherSplits = false, hasOtherShape = false;
+  for (size_t i = 1; i < tiles.size(); ++i) {
+    EXPECT_EQ(checkMatrixTile(wanted, tiles[i], device()), "");
+    for (size_t j = 0; j < i; ++j)
+      EXPECT_FALSE(isSameTile(tiles[i], tiles[j]));
+    MatrixTile otherwise = tiles[i];
+    otherwise.splits = chosen.splits;
+    hasOtherSplits |= isSameTile(otherwise, chosen);
+    hasOtherShape |= !isSameTile(otherwise, chosen);
+  }
+  EXPECT_TRUE(hasOtherSplits);
+  EXPECT_TRUE(hasOtherShape);
+  EXPECT_EQ(enumerateMatrixTiles(wanted, chosen, device(), 4).size(), 4u);
+}
+
 TEST(MatrixTile, SmallResultsFillTheDevice) {
   for (int64_t rows : {16, 64, 128, 512})
     for (int64_t N : {1024, 2048, 2560, 22016})

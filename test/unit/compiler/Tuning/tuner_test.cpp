@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 namespace llmc::tuner {
 namespace {
@@ -23,11 +24,11 @@ module attributes {graph.files = ["%file"]} {
                                                                tensor<?x64xf32> {graph.name = "z"}) {
     %0 = graph.load_weight @a : tensor<64x128x!graph.encoded<f32>>
     %1 = graph.dequantize %0 : tensor<64x128x!graph.encoded<f32>> -> tensor<64x128xf32>
-    %2 = graph.matmul %x, %1 transpose_rhs : tensor<?x128xf32>, tensor<64x128xf32> -> tensor<?x64xf32>
+    %2 = graph.matmul %x, %1 transpose_rhs : tensor<?x128xf32>, tensor<64x128xf32> -> tensor<?x64xf32> loc("linear")
     %3 = graph.silu %x : tensor<?x128xf32>
     %4 = graph.load_weight @b : tensor<64x128x!graph.encoded<f32>>
     %5 = graph.dequantize %4 : tensor<64x128x!graph.encoded<f32>> -> tensor<64x128xf32>
-    %6 = graph.matmul %3, %5 transpose_rhs : tensor<?x128xf32>, tensor<64x128xf32> -> tensor<?x64xf32>
+    %6 = graph.matmul %3, %5 transpose_rhs : tensor<?x128xf32>, tensor<64x128xf32> -> tensor<?x64xf32> loc("linear")
     return %2, %6 : tensor<?x64xf32>, tensor<?x64xf32>
   }
 }
@@ -127,6 +128,44 @@ TEST_F(TunerTest, WhatTheDriverRefusesGetsNoEntry) {
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(result->tuning.entries_size(), 0);
   EXPECT_GT(result->numMeasured, 0);
+}
+
+// Every tile takes a microsecond a workgroup's invocation and split, so that
+// the least one wins.
+TEST_F(TunerTest, ADeviceDecidesOnMatrixUnitsAndSplitsToo) {
+  options.target = "nvidia-h200";
+  options.numCandidates = 12;
+  std::set<std::string> timed; // kinds with their splits
+  options.timeModel = [&](const std::string &,
+                          const std::string &path) -> StatusOr<ModelTimes> {
+    auto tuning = codegen::loadTuning(path);
+    if (!tuning)
+      return Status(StatusCode::InvalidFile,
+                    llvm::toString(tuning.takeError()));
+    ModelTimes times{"a device", {}};
+    for (const tuning::Entry &entry : tuning->entries()) {
+      const tuning::Config &config = entry.config();
+      timed.insert(config.kind() + (config.splits() > 1 ? " splits" : ""));
+      times.dispatches.push_back(
+          {"main", entry.rows(), "linear",
+           double(config.workgroup(0) * std::max(config.splits(), 1u))});
+    }
+    return times;
+  };
+  auto result = tuneModels(options);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_EQ(timed, (std::set<std::string>{"gemv", "gemv splits", "gemm_matrix",
+                                          "gemm_matrix splits"}));
+  EXPECT_EQ(result->device, "a device");
+  EXPECT_EQ(result->tuning.entries_size(), result->numLinears);
+  for (const tuning::Entry &entry : result->tuning.entries()) {
+    const tuning::Measured &measured = entry.measured();
+    EXPECT_EQ(measured.device(), "a device");
+    EXPECT_LE(measured.microseconds(), measured.strategy_microseconds());
+    EXPECT_GT(measured.candidates(), 1u);
+  }
+  auto again = codegen::parseTuning(printTuning(result->tuning), "t.textproto");
+  EXPECT_TRUE(static_cast<bool>(again)) << llvm::toString(again.takeError());
 }
 
 TEST_F(TunerTest, WhatIsPrintedIsRead) {
