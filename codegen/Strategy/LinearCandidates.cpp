@@ -86,6 +86,18 @@ std::string checkSizes(const LinearProblem &problem, const LinearTile &tile) {
 
 /// Shares of a part of a group of scales lie side by side in a workgroup.
 std::string checkParts(const LinearProblem &problem, const LinearTile &tile) {
+  const GemvStrategy &gemv = problem.strategy.gemv;
+  // Lanes hand on whole groups, 16 columns at a time, and four have a quad.
+  bool exchanges =
+      gemvExchangedColumns(problem.shape, tile, problem.limits, gemv) != 0;
+  if (exchanges && tile.splits != 1)
+    return say("splits", tile.splits, "is 1 where lanes hand on the input");
+  if (int64_t least = std::max<int64_t>(scaleGroupColumns(problem.shape.format),
+                                        4 * kQuadsPerTile);
+      exchanges && tile.kStep < least)
+    return say("tile's k", tile.kStep,
+               "are " + std::to_string(least) +
+                   " and more where lanes hand on the input");
   int64_t group = scaleGroupColumns(problem.shape.format),
           shares = tile.workgroup[0] * tile.splits / kQuadsPerTile;
   if (tile.kStep >= group)
@@ -94,8 +106,7 @@ std::string checkParts(const LinearProblem &problem, const LinearTile &tile) {
     return say("workgroup's number of shares", shares,
                "are multiples of the " + std::to_string(group / tile.kStep) +
                    " that a group of scales has");
-  int64_t staged = gemvStagedColumns(problem.shape, tile, problem.limits,
-                                     problem.strategy.gemv);
+  int64_t staged = gemvStagedColumns(problem.shape, tile, problem.limits, gemv);
   return staged == 0 ? ""
                      : say("tile's k", tile.kStep,
                            "are whole groups of scales where input is "

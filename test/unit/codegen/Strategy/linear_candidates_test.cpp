@@ -157,6 +157,12 @@ TEST(LinearTiles, SharesOfPartsMakeUpGroups) {
   EXPECT_EQ(check(16, 1, 8), "");
   EXPECT_EQ(check(24, 1, 8), "workgroup's number of shares is 6, allowed are "
                              "multiples of the 4 that a group of scales has");
+  problem.strategy.gemv.staging = Staging::Lanes;
+  EXPECT_EQ(check(16, 1, 32), "");
+  EXPECT_EQ(check(16, 1, 8), "tile's k is 8, allowed are 32 and more where "
+                             "lanes hand on the input");
+  EXPECT_EQ(check(16, 2, 32),
+            "splits is 2, allowed is 1 where lanes hand on the input");
 }
 
 TEST(LinearTiles, OfSubgroupsAreProposedWithSplits) {
