@@ -12,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +21,7 @@ namespace llmc::test {
 namespace {
 
 constexpr int kRepeats = 10;
+constexpr std::chrono::milliseconds kWarmUp{400};
 constexpr int kCopiedColumns = 4096;
 /// Weights of a linear at most, for shapes so small that more would take long
 /// to compile.
@@ -45,8 +47,12 @@ std::string module(const std::string &weights, const std::string &rows,
          "  }\n}\n";
 }
 
-/// The least seconds of several runs, or none when it does not compile.
+/// The least seconds of several runs, after some that end a GPU's rest: between
+/// linears it waits for their compilation, and lowers its clock.
 double leastSeconds(ProgramRunner &runner, int rows) {
+  using Clock = std::chrono::steady_clock;
+  for (auto end = Clock::now() + kWarmUp; Clock::now() < end;)
+    runner.run("f", 0, rows);
   double least = 1e9;
   for (int repeat = 0; repeat < kRepeats; ++repeat)
     least = std::min(least, runner.run("f", 0, rows));
