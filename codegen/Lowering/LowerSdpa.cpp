@@ -569,6 +569,11 @@ LogicalResult lowerSdpa(RegionContext &context) {
   FailureOr<SdpaShape> shape = sdpaShape(context, sdpa, views->key);
   if (failed(shape))
     return failure();
+  if (views->preparesHeads && shape->queries < shape->group())
+    return context.getRegion().emitOpError(
+               "of kind sdpa prepares heads where a workgroup has all queries "
+               "of a KV head, ")
+           << shape->group() << "; found " << shape->queries;
   if (result.codes && failed(verifyQuantized(context, *shape, *result.codes)))
     return failure();
   std::optional<SdpaSplits> splits;

@@ -10,6 +10,8 @@
 
 #include "llvm/Support/raw_ostream.h"
 
+#include <cstring>
+
 namespace llmc::serialization {
 
 namespace {

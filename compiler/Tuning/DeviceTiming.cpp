@@ -81,8 +81,9 @@ StatusOr<TimingOutcome> timeProposals(std::vector<TimedLinear> &linears,
         Status status = found.status().withContext(timing.models[model]);
         if (round == 0)
           return status;
-        outcome.remark = "tiles number " + std::to_string(round + 1) +
-                         " were not timed: " + status.message();
+        outcome.remark += (outcome.remark.empty() ? "" : "\n") +
+                          ("tiles number " + std::to_string(round + 1) +
+                           " were not timed: " + status.message());
         continue;
       }
       outcome.device = found->device;

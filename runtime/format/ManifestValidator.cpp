@@ -14,6 +14,9 @@ namespace llmc::format {
 
 namespace {
 
+/// In a submission.
+constexpr uint64_t kMostDecodeSteps = 16;
+
 std::string indexed(const std::string &path, int index) {
   return path + "[" + std::to_string(index) + "]";
 }
@@ -103,6 +106,9 @@ private:
   Status checkVariant(const std::string &path, const Variant &variant) const {
     LLMC_RETURN_IF_ERROR(
         checkNotEmpty(path + ".target.name", variant.target().name()));
+    LLMC_RETURN_IF_ERROR(checkRange(path + ".target.decode_steps_per_submit",
+                                    variant.target().decode_steps_per_submit(),
+                                    0, kMostDecodeSteps));
     LLMC_RETURN_IF_ERROR(checkBuffers(path, variant));
     for (int i = 0; i < variant.weights_size(); ++i)
       LLMC_RETURN_IF_ERROR(checkPlacement(indexed(path + ".weights", i),

@@ -46,7 +46,7 @@ Status Fence::waitAndReset(std::chrono::milliseconds timeout) {
   const VkResult result = wait();
   if (result == VK_TIMEOUT)
     return Status(StatusCode::Timeout,
-                  device.facts().name + " did not finish a step within " +
+                  device.facts().name + " did not finish a submission within " +
                       std::to_string(timeout.count()) + " ms");
   // Sentences are made only for failures: this runs for every token.
   if (result != VK_SUCCESS)

@@ -202,8 +202,9 @@ LLMC_API llmc_status_t llmc_token_bytes(const llmc_module_t *module,
 
 typedef struct llmc_session_options {
   size_t struct_size;
-  uint32_t step_timeout_ms; /* for one submission to the device; 0: 30 s, on
-                               software devices 10 minutes */
+  uint32_t step_timeout_ms; /* for one step; a submission of several steps has
+                               as many times as long. 0: 30 s, on software
+                               devices 10 minutes */
 } llmc_session_options_t;
 
 LLMC_API void llmc_session_options_init(llmc_session_options_t *options);

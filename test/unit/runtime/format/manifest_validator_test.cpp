@@ -143,6 +143,10 @@ const WrongManifest kWrongManifests[] = {
     {"sections[1].offset",
      [](Manifest &m) { sectionOf(m, 1).set_offset(4096); }},
     {"variants ", [](Manifest &m) { m.clear_variants(); }},
+    {"variants[0].target.decode_steps_per_submit",
+     [](Manifest &m) {
+       variantOf(m).mutable_target()->set_decode_steps_per_submit(17);
+     }},
     {"variants[0].target.name",
      [](Manifest &m) { variantOf(m).clear_target(); }},
     {"variants[0].buffers[1].kind",
