@@ -20,6 +20,20 @@ static void check(VkResult result, const char *what) {
 
 #define LLMC_CHECK_VK(call) check((call), #call)
 
+/// Memory that the host sees, the device's own if there is such.
+static uint32_t findMemoryType(VkPhysicalDevice physical) {
+  VkPhysicalDeviceMemoryProperties memory;
+  vkGetPhysicalDeviceMemoryProperties(physical, &memory);
+  constexpr VkMemoryPropertyFlags kHost = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                                          VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  for (VkMemoryPropertyFlags wanted :
+       {kHost | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, kHost})
+    for (uint32_t i = 0; i < memory.memoryTypeCount; ++i)
+      if ((memory.memoryTypes[i].propertyFlags & wanted) == wanted)
+        return i;
+  return 0; // Vulkan promises one
+}
+
 std::unique_ptr<ComputeDevice> ComputeDevice::create() {
   std::unique_ptr<ComputeDevice> result(new ComputeDevice);
   VkApplicationInfo application = {VK_STRUCTURE_TYPE_APPLICATION_INFO};
@@ -73,18 +87,7 @@ std::unique_ptr<ComputeDevice> ComputeDevice::create() {
   timesInfo.queryCount = 2;
   LLMC_CHECK_VK(
       vkCreateQueryPool(result->device, &timesInfo, nullptr, &result->times));
-
-  VkPhysicalDeviceMemoryProperties memory;
-  vkGetPhysicalDeviceMemoryProperties(result->physical, &memory);
-  constexpr VkMemoryPropertyFlags kHost = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
-                                          VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-  for (VkMemoryPropertyFlags wanted :
-       {kHost | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, kHost})
-    for (uint32_t i = 0; i < memory.memoryTypeCount; ++i)
-      if ((memory.memoryTypes[i].propertyFlags & wanted) == wanted) {
-        result->memoryType = i;
-        return result;
-      }
+  result->memoryType = findMemoryType(result->physical);
   return result;
 }
 
