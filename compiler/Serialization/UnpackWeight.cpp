@@ -3,6 +3,7 @@
 #include "compiler/Serialization/UnpackWeight.h"
 
 #include "compiler/Serialization/RowCursor.h"
+#include "dialects/Graph/RowEncoder.h"
 
 #include <cstring>
 
@@ -48,21 +49,8 @@ uint8_t *loadNumber(const RowCursor &cursor, PlaneKind kind, int64_t column,
 } // namespace
 
 bool canUnpackRows(Encoding encoding) {
-  switch (encoding) {
-  case Encoding::I4_G32:
-  case Encoding::I4_G64:
-  case Encoding::I4_G128:
-  case Encoding::I4_CHANNEL:
-  case Encoding::I8_CHANNEL:
-  case Encoding::I4_G32_ASYM:
-  case Encoding::I4_G64_ASYM:
-  case Encoding::I4_G128_ASYM:
-  case Encoding::I4_CHANNEL_ASYM:
-  case Encoding::I8_CHANNEL_ASYM:
-    return true;
-  default:
-    return false;
-  }
+  return graph::canEncode(encoding) && encoding != Encoding::F32 &&
+         encoding != Encoding::F16;
 }
 
 void unpackRow(Encoding encoding, const codegen::WeightLayout &layout,
