@@ -2,7 +2,9 @@
 #
 # lit configuration of every .mlir and .test file below test/. CTest calls lit once per file (llmc_add_lit_tests)
 # and passes the folders in the environment:
-#   LLMC_BUILD_DIR      the build folder; tools are taken from it, test output goes to BUILD/test/lit
+#   LLMC_BUILD_DIR      the build folder; tools are taken from it
+#   LLMC_LIT_OUTPUT     the folder for this call's output. No two calls share one: lit keeps a file of times there, which
+#                       it reads and writes without a lock, and a call that reads half of it fails, as do all after it
 #   LLMC_LLVM_BIN_DIR   LLVM's own bin folder, with FileCheck, not and split-file
 #   LLMC_LIT_FEATURES   comma-separated features for REQUIRES lines
 
@@ -23,7 +25,7 @@ config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["Inputs", "e2e", "unit", "data"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
-config.test_exec_root = os.path.join(build_dir, "test", "lit")
+config.test_exec_root = os.environ.get("LLMC_LIT_OUTPUT", os.path.join(build_dir, "test", "lit"))
 
 tool_dirs = [os.path.join(build_dir, folder) for folder in TOOL_FOLDERS]
 config.environment["PATH"] = os.pathsep.join(

@@ -17,10 +17,12 @@ function(llmc_add_lit_tests)
       file(RELATIVE_PATH name ${test_root} ${file})
       add_test(NAME lit/${name}
         COMMAND ${Python3_EXECUTABLE} ${LLMC_LLVM_BIN_DIR}/lit -v --no-progress-bar --workers=1 ${file})
-      set_tests_properties(lit/${name} PROPERTIES
-        TIMEOUT 300
-        LABELS "lit;${ARG_LABELS}"
-        ENVIRONMENT "LLMC_BUILD_DIR=${PROJECT_BINARY_DIR};LLMC_LLVM_BIN_DIR=${LLMC_LLVM_BIN_DIR};LLMC_LIT_FEATURES=${features}")
+      set(environment
+        LLMC_BUILD_DIR=${PROJECT_BINARY_DIR}
+        LLMC_LIT_OUTPUT=${PROJECT_BINARY_DIR}/test/lit/${name}
+        LLMC_LLVM_BIN_DIR=${LLMC_LLVM_BIN_DIR}
+        LLMC_LIT_FEATURES=${features})
+      set_tests_properties(lit/${name} PROPERTIES TIMEOUT 300 LABELS "lit;${ARG_LABELS}" ENVIRONMENT "${environment}")
     endforeach()
   endforeach()
 endfunction()
