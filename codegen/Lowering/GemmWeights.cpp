@@ -181,7 +181,7 @@ void GemmWeights::loadKScales(Value place, GemmGroup &data) {
 void GemmWeights::loadQ6Scales(Value place, GemmGroup &data) {
   for (int64_t quad = 0; quad < numQuads; ++quad) {
     std::array<Value, 4> rows = bytesToF32(load(sub, place, quad), true);
-    Value d = unpackHalf4(b, load(super, place, quad));
+    Value d = unpackRowHalves(b, load(super, place, quad));
     Value scale = b.mul(d, b.vector(ValueRange(rows)));
     data.scales.push_back(scale);
     if (form == CodeForm::Shifted)

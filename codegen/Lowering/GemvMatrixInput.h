@@ -9,13 +9,12 @@
 #ifndef LLMC_CODEGEN_LOWERING_GEMVMATRIXINPUT_H
 #define LLMC_CODEGEN_LOWERING_GEMVMATRIXINPUT_H
 
+#include "codegen/Lowering/GemvMatrixSizes.h"
 #include "codegen/Lowering/LinearRegion.h"
 #include "codegen/Lowering/MatrixFragments.h"
 
 namespace llmc::codegen {
 
-/// Groups of scales that one sum holds apart: a chunk.
-inline constexpr int64_t kChunkGroups = 4;
 /// Columns of the weight that four lanes have in a unit of eight each: a block.
 inline constexpr int64_t kBlockColumns = 32;
 

@@ -72,9 +72,11 @@ Value KernelBuilder::constant(Type type, double value) {
   return arith::ConstantOp::create(*this, attribute);
 }
 
-Value KernelBuilder::i32x4(ArrayRef<int32_t> values) {
-  return arith::ConstantOp::create(
-      *this, mlir::DenseElementsAttr::get(i32x4(), values));
+Value KernelBuilder::i32s(ArrayRef<int32_t> values) {
+  auto type =
+      VectorType::get(static_cast<int64_t>(values.size()), getI32Type());
+  return arith::ConstantOp::create(*this,
+                                   mlir::DenseElementsAttr::get(type, values));
 }
 
 Value KernelBuilder::opaqueIndex(int64_t value) {

@@ -39,7 +39,8 @@ public:
   /// A constant of `type` (index, integer, float or vector of them) whose every
   /// element is `value`.
   Value constant(Type type, double value);
-  Value i32x4(ArrayRef<int32_t> values);
+  /// A vector of `values`.
+  Value i32s(ArrayRef<int32_t> values);
   /// An index that the driver's compiler does not see as a literal, so that it
   /// does not unroll the loop it bounds. It is a specialization constant with
   /// that default.

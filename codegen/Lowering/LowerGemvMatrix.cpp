@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Linears for one row in matrix units. A subgroup takes 32 rows of the weight
-// (two tiles, eight quads) and every n-th chunk of the columns: four groups of
-// scales. Its lanes load units of codes as the layout has them, and these are
-// the left matrix as soon as their bits are masked: a lane's quad is its rows,
-// its unit its columns. The right matrix is the input (GemvMatrixInput.h),
-// whose eight columns keep the four groups' sums apart, so that every lane
-// scales the sums of one group of its quad, once for 128 or 64 columns. What
-// the subgroups of a workgroup have is added up in workgroup memory in a fixed
-// order.
+// (two tiles, eight quads), or 16 where that makes too few workgroups, and
+// every n-th chunk of the columns: four groups of scales. Its lanes load units
+// of codes as the layout has them, and these are the left matrix as soon as
+// their bits are masked: a lane's quad, or half of it, is its rows, its unit
+// its columns. The right matrix is the input (GemvMatrixInput.h), whose eight
+// columns keep the four groups' sums apart, so that every lane scales the sums
+// of one group of its rows, once for 128 or 64 columns. What the subgroups of a
+// workgroup have is added up in workgroup memory in a fixed order.
 
 #include "codegen/Lowering/LowerGemvMatrix.h"
 
@@ -21,14 +21,8 @@
 
 namespace llmc::codegen {
 
-bool hasPairsOfCodes(WeightFormat format) {
-  return columnsPerUnit(format) == 8 && codebookOf(format) == Codebook::None;
-}
-
 namespace {
 
-/// Quads of the weight that a workgroup computes, and pairs of a quad's rows.
-constexpr int64_t kQuads = kFragmentGroups, kRowPairs = 2;
 /// The inverse of the smallest f16 above zero.
 constexpr double kCodeDivisor = 0x1p24;
 
@@ -39,6 +33,8 @@ public:
         unit(context, context.getConfig().getWorkgroup()), b(unit.builder()),
         subgroupSize(context.getDevice().getSubgroupSize()),
         subgroups(context.getConfig().getWorkgroup()[0] / subgroupSize),
+        numQuads(context.getConfig().getTile()[1] / 4),
+        lanesPerQuad(kFragmentGroups / numQuads), laneRows(4 / lanesPerQuad),
         tileWorkgroups(context.getConfig().getTile()[3]) {}
 
   LogicalResult emit();
@@ -46,6 +42,7 @@ public:
 private:
   using Sums = SmallVector<Value>;
 
+  VectorType sumType() { return VectorType::get(laneRows, b.getF32Type()); }
   void bindTiles(Value tiles);
   Sums addChunk(const ChunkInput &chunk, Value number, Sums sums);
   SmallVector<WeightDecoder::Unit> loadUnits(WeightDecoder &decoder,
@@ -67,7 +64,11 @@ private:
   LinearRegion &parts;
   KernelUnit unit;
   KernelBuilder &b;
-  int64_t subgroupSize, subgroups, tileWorkgroups;
+  int64_t subgroupSize, subgroups;
+  /// Quads of the weight that a subgroup computes, lanes of one group of scales
+  /// that share a quad, 1 or 2, and rows of it that each has.
+  int64_t numQuads, lanesPerQuad, laneRows;
+  int64_t tileWorkgroups;
   std::vector<WeightDecoder> decoders;
   std::optional<LinearInput> row;
   std::optional<GemvMatrixInput> input;
@@ -101,15 +102,18 @@ Value pairsOfCodes(KernelBuilder &b, WeightFormat format,
 /// The lane's weights. Quads that the weight does not have are its first one,
 /// and nothing of them is stored.
 void GemvMatrixKernel::bindTiles(Value tiles) {
-  firstQuad = b.mul(tiles, kQuads);
-  Value quad = b.add(firstQuad, fragmentGroup);
-  int64_t numQuads = parts.layout().paddedRows / 4;
-  if (numQuads % kQuads != 0)
-    quad = b.select(b.less(quad, b.index(numQuads)), quad, b.index(0));
+  firstQuad = b.mul(tiles, numQuads);
+  Value quad = b.add(firstQuad, b.div(fragmentGroup, lanesPerQuad)), rowPair;
+  if (lanesPerQuad != 1)
+    rowPair = b.rem(fragmentGroup, lanesPerQuad);
+  int64_t allQuads = parts.layout().numQuads();
+  if (allQuads % numQuads != 0)
+    quad = b.select(b.less(quad, b.index(allQuads)), quad, b.index(0));
   decoders.clear();
   decoders.reserve(parts.weights.size());
   for (const WeightView &weight : parts.weights)
-    decoders.emplace_back(unit, weight, quad, /*groupColumns=*/0);
+    decoders.emplace_back(unit, weight, quad, /*groupColumns=*/0,
+                          CodeDecode::Convert, rowPair);
 }
 
 /// The lane's unit in each step of chunk `number` (GemvMatrixInput.h).
@@ -135,11 +139,11 @@ GemvMatrixKernel::loadUnits(WeightDecoder &decoder, Value number) {
   return units;
 }
 
-/// Of group t of the chunk, the sum of codes times x for the quad's rows.
+/// Of group t of the chunk, the sum of codes times x for the lane's rows.
 Value GemvMatrixKernel::addCodes(const ChunkInput &chunk,
                                  WeightDecoder &decoder, Value number) {
   SmallVector<WeightDecoder::Unit> units = loadUnits(decoder, number);
-  SmallVector<Value> sums(kRowPairs, zeroFragment(b));
+  SmallVector<Value> sums(laneRows / 2, zeroFragment(b));
   for (auto [codes, words] : llvm::zip_equal(units, chunk.steps))
     for (int64_t odd = 0; odd < 2; ++odd) {
       WeightFormat format = parts.layout().format;
@@ -161,7 +165,7 @@ Value GemvMatrixKernel::addCodes(const ChunkInput &chunk,
     rows.push_back(b.add(numbers[2], numbers[3]));
   }
   return b.mul(b.vector(rows),
-               b.splat(b.mul(chunk.factor, b.f32(kCodeDivisor))));
+               b.splat(b.mul(chunk.factor, b.f32(kCodeDivisor)), laneRows));
 }
 
 GemvMatrixKernel::Sums GemvMatrixKernel::addChunk(const ChunkInput &chunk,
@@ -174,13 +178,13 @@ GemvMatrixKernel::Sums GemvMatrixKernel::addChunk(const ChunkInput &chunk,
         group);
     sum = b.fma(codes, group.scale, sum);
     if (Value offset = decoder.offset(group, 0))
-      sum = b.fma(offset, b.splat(chunk.sum), sum);
+      sum = b.fma(offset, b.splat(chunk.sum, laneRows), sum);
   }
   return sums;
 }
 
 GemvMatrixKernel::Sums GemvMatrixKernel::addInLoop() {
-  Sums start(decoders.size(), b.constant(b.f32x4(), 0.0));
+  Sums start(decoders.size(), b.constant(sumType(), 0.0));
   start.push_back(b.f32(0.0));
   return b.forLoop(subgroup, chunks, b.index(subgroups), start,
                    [&](Value number, ValueRange carried) {
@@ -214,12 +218,12 @@ Value GemvMatrixKernel::normFactor() {
   return b.div(b.f32(1.0), b.sqrt(b.add(mean, epsilon)));
 }
 
-/// Over the lanes that have groups of the same quad.
+/// Over the lanes that have groups of the same rows.
 GemvMatrixKernel::Sums GemvMatrixKernel::sumOfGroups(const Sums &sums) {
   Sums ofQuads;
   for (Value sum : sums) {
     SmallVector<Value> rows;
-    for (int64_t i = 0; i < 4; ++i)
+    for (int64_t i = 0; i < laneRows; ++i)
       rows.push_back(
           overLanes(b, b.extract(sum, i), kFragmentLanes, subgroupSize, sumOf));
     ofQuads.push_back(b.vector(rows));
@@ -233,7 +237,7 @@ GemvMatrixKernel::storeQuad(Value result, Value stores,
                             llvm::function_ref<Value(int64_t)> sumOfLinear,
                             llvm::function_ref<Value()> factorOfNorm) {
   if (int64_t usedQuads = paddedRow(parts.outputs()) / 4;
-      usedQuads % kQuads != 0)
+      usedQuads % numQuads != 0)
     stores = b.logicalAnd(stores, b.less(result, b.index(usedQuads)));
   LogicalResult ok = success();
   b.ifThen(stores, [&] {
@@ -252,15 +256,15 @@ GemvMatrixKernel::storeQuad(Value result, Value stores,
   return ok;
 }
 
-/// A workgroup's subgroups share the columns of two tiles.
+/// A workgroup's subgroups share the columns of the tiles.
 LogicalResult GemvMatrixKernel::emitTiles() {
   bindTiles(b.groupId(gpu::Dimension::x));
   Sums sums = addInLoop();
   keepSquares(sums.pop_back_val());
-  int64_t perLinear = subgroups * kQuads;
+  int64_t perLinear = subgroups * kFragmentGroups;
   Value partials = b.workgroupMemory(
-            static_cast<int64_t>(parts.linears.size()) * perLinear, b.f32x4()),
-        place = b.add(b.mul(subgroup, kQuads), fragmentGroup);
+            static_cast<int64_t>(parts.linears.size()) * perLinear, sumType()),
+        place = b.add(b.mul(subgroup, kFragmentGroups), fragmentGroup);
   sums = sumOfGroups(sums);
   b.ifThen(b.equal(fragmentLane, b.index(0)), [&] {
     for (auto [number, sum] : llvm::enumerate(sums))
@@ -269,13 +273,22 @@ LogicalResult GemvMatrixKernel::emitTiles() {
   });
   b.barrier();
   Value result = b.add(b.mul(subgroup, subgroupSize), lane);
-  return storeQuad(
-      b.add(firstQuad, result), b.less(result, b.index(kQuads)),
-      [&](int64_t linear) {
-        return sumInOrder(b, partials, b.add(result, linear * perLinear),
-                          subgroups, kQuads);
-      },
-      [&] { return normFactor(); });
+  auto sumOfLinear = [&](int64_t linear) -> Value {
+    SmallVector<Value> rows;
+    for (int64_t part = 0; part < lanesPerQuad; ++part) {
+      Value sum = sumInOrder(
+          b, partials,
+          b.add(b.mul(result, lanesPerQuad), linear * perLinear + part),
+          subgroups, kFragmentGroups);
+      if (lanesPerQuad == 1)
+        return sum;
+      for (int64_t row = 0; row < laneRows; ++row)
+        rows.push_back(b.extract(sum, row));
+    }
+    return b.vector(rows);
+  };
+  return storeQuad(b.add(firstQuad, result), b.less(result, b.index(numQuads)),
+                   sumOfLinear, [&] { return normFactor(); });
 }
 
 /// A subgroup takes all columns of two tiles, and goes on to others: after the
@@ -293,23 +306,23 @@ LogicalResult GemvMatrixKernel::emitTilesInTurn(int64_t numChunks) {
   b.barrier();
   Value factor = normFactor();
   LogicalResult ok = success();
-  b.forLoop(b.add(b.mul(b.groupId(gpu::Dimension::x), subgroups), subgroup),
-            b.index(llvm::divideCeilSigned(parts.layout().numQuads(), kQuads)),
-            b.index(tileWorkgroups * subgroups), [&](Value tiles) {
-              bindTiles(tiles);
-              Sums zeros(decoders.size(), b.constant(b.f32x4(), 0.0));
-              Sums sums = b.forLoop(b.index(0), chunks, b.index(1), zeros,
-                                    [&](Value number, ValueRange carried) {
-                                      return addChunk(input->kept(number),
-                                                      number, Sums(carried));
-                                    });
-              sums = sumOfGroups(sums);
-              ok = storeQuad(
-                  b.add(firstQuad, fragmentGroup),
-                  b.equal(fragmentLane, b.index(0)),
-                  [&](int64_t linear) { return sums[linear]; },
-                  [&] { return factor; });
-            });
+  b.forLoop(
+      b.add(b.mul(b.groupId(gpu::Dimension::x), subgroups), subgroup),
+      b.index(llvm::divideCeilSigned(parts.layout().numQuads(), numQuads)),
+      b.index(tileWorkgroups * subgroups), [&](Value tiles) {
+        bindTiles(tiles);
+        Sums zeros(decoders.size(), b.constant(sumType(), 0.0));
+        Sums sums = b.forLoop(b.index(0), chunks, b.index(1), zeros,
+                              [&](Value number, ValueRange carried) {
+                                return addChunk(input->kept(number), number,
+                                                Sums(carried));
+                              });
+        sums = sumOfGroups(sums);
+        ok = storeQuad(
+            b.add(firstQuad, fragmentGroup), b.equal(fragmentLane, b.index(0)),
+            [&](int64_t linear) { return sums[linear]; },
+            [&] { return factor; });
+      });
   return ok;
 }
 
@@ -326,7 +339,7 @@ LogicalResult GemvMatrixKernel::emit() {
                 lane);
   base = row->rowBase(b.index(0), 0);
   int64_t numChunks = parts.layout().paddedColumns / input->chunkColumns(),
-          tiles = llvm::divideCeilSigned(parts.layout().numQuads(), kQuads);
+          tiles = llvm::divideCeilSigned(parts.layout().numQuads(), numQuads);
   chunks = b.opaqueIndex(numChunks);
   if (parts.norm)
     partialSquares = b.workgroupMemory(subgroups, b.getF32Type());
@@ -339,23 +352,17 @@ LogicalResult GemvMatrixKernel::emit() {
 
 /// Why the region cannot be computed by this kind; empty if it can.
 std::string refusal(RegionContext &context, LinearRegion &parts) {
-  graph::LoweringConfigAttr config = context.getConfig();
-  int64_t size = context.getDevice().getSubgroupSize(),
-          groupColumns = scaleGroupColumns(parts.layout().format);
-  if (config.getTile().size() != 4)
+  ArrayRef<int64_t> tile = context.getConfig().getTile();
+  if (tile.size() != 4)
     return "needs tile = [rows, columns, k per chunk, workgroups of all tiles]";
   if (parts.experts || context.rowsOf(parts.resultType()) != 1)
     return "takes one row, and no experts";
-  if (!hasPairsOfCodes(parts.layout().format))
-    return "takes whole numbers of 4 to 6 bits, not " +
-           std::string(formatName(parts.layout().format));
-  if (size != kFragmentLanes * kFragmentGroups ||
-      config.getWorkgroup()[0] % size != 0)
-    return "needs whole subgroups of 32 invocations";
-  int64_t chunk = kChunkGroups * groupColumns;
-  if (config.getTile()[2] != chunk || parts.layout().paddedColumns % chunk != 0)
-    return "takes chunks of " + std::to_string(chunk) + " columns";
-  return "";
+  std::string wrong =
+      checkGemvMatrixSizes({context.getConfig().getWorkgroup()[0], tile[0],
+                            tile[1], tile[2], tile[3]},
+                           parts.layout().format, parts.layout().paddedColumns,
+                           context.getDevice().getSubgroupSize());
+  return wrong.empty() ? "" : "does not fit: " + wrong;
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lowering of kind gemv_matrix, and which weights it takes.
+// The lowering of kind gemv_matrix.
 
 #ifndef LLMC_CODEGEN_LOWERING_LOWERGEMVMATRIX_H
 #define LLMC_CODEGEN_LOWERING_LOWERGEMVMATRIX_H
@@ -8,9 +8,6 @@
 #include "codegen/Lowering/RegionLowering.h"
 
 namespace llmc::codegen {
-
-/// Whether codes are whole numbers of 4 to 6 bits in units of eight columns.
-bool hasPairsOfCodes(WeightFormat format);
 
 LogicalResult lowerGemvMatrix(RegionContext &context);
 

@@ -1,29 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packed scales taken apart for four rows at once.
+// Packed scales taken apart for four rows at once, or for two.
 
 #include "codegen/Lowering/PackedScales.h"
 
 namespace llmc::codegen {
 
-Value unpackHalf4(KernelBuilder &b, Value words) {
+Value unpackRowHalves(KernelBuilder &b, Value words) {
+  if (!isa<VectorType>(words.getType()))
+    return b.unpackHalf2(words);
   Value low = b.unpackHalf2(b.extract(words, 0)),
         high = b.unpackHalf2(b.extract(words, 1));
   return b.vector({b.extract(low, 0), b.extract(low, 1), b.extract(high, 0),
                    b.extract(high, 1)});
 }
 
-Type packedScalesType(KernelBuilder &b, int64_t bytesPerElement) {
-  if (bytesPerElement == 4)
-    return b.getI32Type();
-  return bytesPerElement == 8 ? b.i32x2() : VectorType::get(4, b.getF32Type());
+Type packedScalesType(KernelBuilder &b, int64_t bytesPerElement,
+                      int64_t numRows) {
+  if (bytesPerElement == 16)
+    return VectorType::get(numRows, b.getF32Type());
+  bool isWord = bytesPerElement * numRows == 16;
+  return isWord ? Type(b.getI32Type()) : Type(b.i32x2());
 }
 
 Value unpackScales(KernelBuilder &b, Value element, int64_t bytesPerElement) {
   if (bytesPerElement == 16)
     return element;
   if (bytesPerElement == 8)
-    return unpackHalf4(b, element);
+    return unpackRowHalves(b, element);
   SmallVector<Value> scales;
   for (int64_t row = 0; row < 4; ++row) {
     Value exponent = b.bitAnd(b.shiftRight(element, 8 * row), 255);

@@ -12,15 +12,19 @@
 
 namespace llmc::codegen {
 
-/// Four f16 in a vector<2xi32> as vector<4xf32>.
-Value unpackHalf4(KernelBuilder &b, Value words);
+/// The f16 of two rows in an i32, or of four in a vector<2xi32>, as a vector of
+/// f32.
+Value unpackRowHalves(KernelBuilder &b, Value words);
 
 /// The element of a binding of a plane of scales, offsets or zero points of
-/// `bytesPerElement` bytes for four rows.
-Type packedScalesType(KernelBuilder &b, int64_t bytesPerElement);
+/// `bytesPerElement` bytes for four rows: all of it, or two rows where they are
+/// not bytes.
+Type packedScalesType(KernelBuilder &b, int64_t bytesPerElement,
+                      int64_t numRows = 4);
 
-/// Such an element as vector<4xf32>: four f32, four f16, or four bytes e that
-/// stand for 2^(e - 128), of which 0 and 1 give zero (no normal f32).
+/// Such an element as a vector of f32 over its rows: of f32, of f16, or of
+/// bytes e that stand for 2^(e - 128), of which 0 and 1 give zero (no normal
+/// f32).
 Value unpackScales(KernelBuilder &b, Value element, int64_t bytesPerElement);
 
 /// The three words of a header of Q4_K and Q5_K (docs/layouts.md) that hold the

@@ -18,24 +18,27 @@ namespace llmc::codegen {
 
 WeightDecoder::WeightDecoder(KernelUnit &unit, const WeightView &weight,
                              Value quad, int64_t denseGroupColumns,
-                             CodeDecode decode)
+                             CodeDecode decode, Value rowPair)
     : unit(unit), b(unit.builder()), weight(weight), quad(quad),
+      rowPair(rowPair), numRows(rowPair ? 2 : 4),
       scaleColumns(scaleGroupColumns(weight.layout.format)),
       groupColumns(scaleColumns ? scaleColumns : denseGroupColumns),
       decode(decode) {
   for (const Plane &plane : layout().planes) {
-    Type element = b.i32x4();
+    Type element = rowPair ? b.i32x2() : b.i32x4();
     if (plane.kind == PlaneKind::Super)
-      element = b.i32x2();
+      element = packedScalesType(b, plane.bytesPerElement, numRows);
     else if (plane.kind == PlaneKind::Scales ||
              plane.kind == PlaneKind::Offsets || plane.kind == PlaneKind::Zeros)
-      element = packedScalesType(b, plane.bytesPerElement);
+      element = packedScalesType(b, plane.bytesPerElement, numRows);
     else if (plane.kind == PlaneKind::Sub)
       element = b.getI32Type();
     planes[static_cast<unsigned>(plane.kind)] = bindPlane(plane.kind, element);
     if (plane.kind == PlaneKind::Header)
       headerWords = bindPlane(plane.kind, b.getI32Type()).memref;
   }
+  Value &units = planes[static_cast<unsigned>(PlaneKind::Codes)].base;
+  units = elementOfRows(units);
 }
 
 WeightDecoder::BoundPlane WeightDecoder::bindPlane(PlaneKind kind,
@@ -43,6 +46,14 @@ WeightDecoder::BoundPlane WeightDecoder::bindPlane(PlaneKind kind,
   Value memref = unit.bind(weight.plane(kind), element, program::Access::Read);
   Value tile = b.div(quad, kQuadsPerTile), inTile = b.rem(quad, kQuadsPerTile);
   return {memref, b.add(b.mul(tile, layout().elementsPerTile(kind)), inTile)};
+}
+
+Value WeightDecoder::elementOfRows(Value element) {
+  return rowPair ? b.add(b.mul(element, 2), rowPair) : element;
+}
+
+Value WeightDecoder::loadRows(PlaneKind kind, Value element) {
+  return b.load(plane(kind).memref, elementOfRows(element));
 }
 
 bool WeightDecoder::hasMinimum() const {
@@ -120,7 +131,7 @@ WeightDecoder::Place WeightDecoder::placeOf(Value group) {
     switch (part) {
     case Part::Unit:
       place.push_back(b.add(plane(PlaneKind::Codes).base,
-                            b.mul(group, unitsPerGroup() * kQuadsPerTile)));
+                            b.mul(group, unitsPerGroup() * unitStride())));
       break;
     case Part::Element:
       place.push_back(b.add(plane(elementPlane(layout().format)).base,
@@ -148,7 +159,7 @@ WeightDecoder::Place WeightDecoder::advance(const Place &place, Value next,
   for (auto [number, part] : llvm::enumerate(parts())) {
     Value now = place[number];
     if (part == Part::Unit)
-      now = b.add(now, groups * unitsPerGroup() * kQuadsPerTile);
+      now = b.add(now, groups * unitsPerGroup() * unitStride());
     else if (part == Part::Element)
       now = shared == 0            ? now // a row has one
             : groups % shared == 0 ? b.add(now, groups / shared * kQuadsPerTile)
@@ -166,7 +177,7 @@ WeightDecoder::Place WeightDecoder::neighbour(const Place &place) {
   Place next = place;
   for (auto [number, part] : llvm::enumerate(parts())) {
     if (part == Part::Unit)
-      next[number] = b.add(place[number], unitsPerGroup() * kQuadsPerTile);
+      next[number] = b.add(place[number], unitsPerGroup() * unitStride());
     else if (part == Part::Element && groupsPerScale(layout().format) == 1)
       next[number] = b.add(place[number], kQuadsPerTile);
     else if (part == Part::PairShift)
@@ -179,16 +190,24 @@ WeightDecoder::Place WeightDecoder::neighbour(const Place &place) {
 // Scales
 //===----------------------------------------------------------------------===//
 
-/// The four bytes of a word, lowest first, as vector<4xf32>.
+/// The bytes of a word, lowest first, one for each row.
 Value WeightDecoder::bytesToF32(Value word, bool isSigned) {
   if (decode == CodeDecode::Bytes)
     return isSigned ? b.signedBytesToF32(word) : b.unsignedBytesToF32(word);
-  Value words = b.splat(word);
+  constexpr int32_t kDown[] = {0, 8, 16, 24}, kUp[] = {24, 16, 8, 0};
+  Value words = b.splat(word, numRows);
+  auto ofRows = [&](ArrayRef<int32_t> shifts) {
+    return b.i32s(shifts.take_front(numRows));
+  };
   if (isSigned)
     return b.signedToF32(
-        b.shiftRightSigned(b.shiftLeft(words, b.i32x4({24, 16, 8, 0})), 24));
-  return b.signedToF32(
-      b.bitAnd(b.shiftRight(words, b.i32x4({0, 8, 16, 24})), 255));
+        b.shiftRightSigned(b.shiftLeft(words, ofRows(kUp)), 24));
+  return b.signedToF32(b.bitAnd(b.shiftRight(words, ofRows(kDown)), 255));
+}
+
+/// A word with the bytes of the lane's rows at its bottom.
+Value WeightDecoder::bytesOfRows(Value word) {
+  return rowPair ? b.shiftRight(word, b.toI32(b.mul(rowPair, 16))) : word;
 }
 
 PackedKScales WeightDecoder::loadKWords(const Place &place) {
@@ -199,19 +218,21 @@ PackedKScales WeightDecoder::loadKWords(const Place &place) {
 }
 
 Value WeightDecoder::loadHalves(const Place &place) {
-  return b.load(plane(PlaneKind::Header).memref,
-                b.mul(part(place, Part::Super), 4));
+  return loadRows(PlaneKind::Header, b.mul(part(place, Part::Super), 4));
 }
 
 /// Q4_K and Q5_K: the six-bit scale and minimum of each row.
 void WeightDecoder::loadKScales(const Place &place, Group &data) {
   PackedKScales words = loadKWords(place);
+  Value shift = part(place, Part::PairShift);
+  if (rowPair)
+    shift = b.add(shift, b.toI32(b.mul(rowPair, 16)));
   for (Value *word : {&words.scales, &words.minimums, &words.high})
-    *word = b.shiftRight(*word, part(place, Part::PairShift));
+    *word = b.shiftRight(*word, shift);
   Value halves = loadHalves(place);
   auto [scales, minimums] = joinScalesAndMinimums(b, words, 0);
   SmallVector<Value> d, dmin;
-  for (int64_t row = 0; row < 4; ++row) {
+  for (int64_t row = 0; row < numRows; ++row) {
     Value pair = b.unpackHalf2(b.extract(halves, row));
     d.push_back(b.extract(pair, 0));
     dmin.push_back(b.neg(b.extract(pair, 1)));
@@ -233,26 +254,25 @@ WeightDecoder::ScalePair WeightDecoder::loadScalePair(const Place &place) {
 }
 
 void WeightDecoder::loadQ6Scales(const Place &place, Group &data) {
-  Value scales = bytesToF32(
-      b.load(plane(PlaneKind::Sub).memref, part(place, Part::Element)), true);
-  Value d = unpackHalf4(
-      b, b.load(plane(PlaneKind::Super).memref, part(place, Part::Super)));
+  Value scales = bytesToF32(bytesOfRows(b.load(plane(PlaneKind::Sub).memref,
+                                               part(place, Part::Element))),
+                            true);
+  Value d =
+      unpackRowHalves(b, loadRows(PlaneKind::Super, part(place, Part::Super)));
   data.scale = b.mul(d, scales);
 }
 
 WeightDecoder::Group WeightDecoder::loadHigh(const Place &place) {
   Group data;
   if (hasHighPlane())
-    data.high =
-        b.load(plane(PlaneKind::High).memref, part(place, Part::Element));
+    data.high = loadRows(PlaneKind::High, part(place, Part::Element));
   return data;
 }
 
 /// Formats whose scales are stored as they are.
 void WeightDecoder::loadPlainScales(const Place &place, Group &data) {
   auto load = [&](PlaneKind kind) {
-    return unpackScales(b,
-                        b.load(plane(kind).memref, part(place, Part::Element)),
+    return unpackScales(b, loadRows(kind, part(place, Part::Element)),
                         layout().plane(kind).bytesPerElement);
   };
   data.scale = load(PlaneKind::Scales);
@@ -287,7 +307,7 @@ double WeightDecoder::bias(int64_t half) const {
 Value WeightDecoder::offset(const Group &data, int64_t half) {
   if (bias(half) == 0)
     return data.minimum;
-  Value factor = b.constant(b.f32x4(), -bias(half));
+  Value factor = b.constant(data.scale.getType(), -bias(half));
   return data.minimum ? b.fma(data.scale, factor, data.minimum)
                       : b.mul(data.scale, factor);
 }
@@ -300,7 +320,7 @@ WeightDecoder::Unit WeightDecoder::loadUnit(const Place &place,
                                             const Group &data,
                                             Value unitInGroup) {
   Value index =
-      b.add(part(place, Part::Unit), b.mul(unitInGroup, kQuadsPerTile));
+      b.add(part(place, Part::Unit), b.mul(unitInGroup, unitStride()));
   Unit loaded{b.load(plane(PlaneKind::Codes).memref, index), data.high};
   if (!data.high)
     return loaded;
@@ -309,7 +329,7 @@ WeightDecoder::Unit WeightDecoder::loadUnit(const Place &place,
     loaded.highShift = *number * bitsPerUnit;
   else
     loaded.high = b.shiftRight(
-        data.high, b.splat(b.toI32(b.mul(unitInGroup, bitsPerUnit))));
+        data.high, b.splat(b.toI32(b.mul(unitInGroup, bitsPerUnit)), numRows));
   return loaded;
 }
 

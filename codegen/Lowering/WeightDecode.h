@@ -58,9 +58,13 @@ public:
   /// Binds the planes and emits the index arithmetic that depends on `quad` (an
   /// index below numQuads()) only. `groupColumns`: for formats without scales,
   /// the columns that the caller takes as a group, a multiple of the unit's;
-  /// ignored for others.
+  /// ignored for others. With a `rowPair` (an index below 2) the lane has two
+  /// of the quad's rows, loads no more than theirs and takes units as words:
+  /// vectors are over these rows, and what decodes codes, or takes bytes, is
+  /// not for it.
   WeightDecoder(KernelUnit &unit, const WeightView &weight, Value quad,
-                int64_t groupColumns, CodeDecode decode = CodeDecode::Convert);
+                int64_t groupColumns, CodeDecode decode = CodeDecode::Convert,
+                Value rowPair = Value());
 
   bool hasScale() const { return scaleColumns != 0; }
   bool hasMinimum() const;
@@ -99,9 +103,9 @@ public:
   };
   /// Of the group at `place`, whose number is even, and its neighbour.
   ScalePair loadScalePair(const Place &place);
-  /// The 16 bytes of codes of unit `unitInGroup` (an index), and its high bits,
-  /// null where the format has none: at the bottom of each byte when they are
-  /// shifted right by `highShift`.
+  /// The codes of unit `unitInGroup` (an index), a word for each row, and its
+  /// high bits, null where the format has none: at the bottom of each byte when
+  /// they are shifted right by `highShift`.
   struct Unit {
     Value words, high;
     int64_t highShift = 0;
@@ -165,6 +169,14 @@ private:
     return codebookOf(layout().format) != Codebook::None;
   }
   BoundPlane bindPlane(PlaneKind kind, Type element);
+  /// The element of planes that are bound by rows in element `element`.
+  Value elementOfRows(Value element);
+  Value loadRows(PlaneKind kind, Value element);
+  Value bytesOfRows(Value word);
+  /// From a unit to the quad's next, in elements of the binding.
+  int64_t unitStride() const {
+    return rowPair ? 2 * kQuadsPerTile : kQuadsPerTile;
+  }
   Value elementOf(Value group);
   /// The parts that places of this format hold.
   SmallVector<Part> parts() const;
@@ -194,7 +206,9 @@ private:
   KernelUnit &unit;
   KernelBuilder &b;
   WeightView weight;
-  Value quad;
+  Value quad, rowPair;
+  /// Of a quad, that vectors are over.
+  int64_t numRows;
   int64_t scaleColumns;
   int64_t groupColumns;
   CodeDecode decode;

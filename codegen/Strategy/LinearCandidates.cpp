@@ -6,6 +6,8 @@
 
 #include "codegen/Strategy/LinearCandidates.h"
 
+#include "codegen/Lowering/TileMisfit.h"
+
 #include <algorithm>
 
 namespace llmc::codegen {
@@ -14,11 +16,6 @@ namespace {
 
 bool isPowerOfTwo(int64_t value) {
   return value > 0 && (value & (value - 1)) == 0;
-}
-
-std::string say(const std::string &field, int64_t value,
-                const std::string &allowed) {
-  return field + " is " + std::to_string(value) + ", allowed " + allowed;
 }
 
 int64_t invocationsOf(const LinearTile &tile) {
@@ -59,28 +56,29 @@ std::string checkSizes(const LinearProblem &problem, const LinearTile &tile) {
     most = columns % (2 * most) == 0 ? 2 * most : most;
   }
   if (!isPowerOfTwo(tile.kStep) || tile.kStep < least || tile.kStep > most)
-    return say("tile's k", tile.kStep,
-               "are powers of two from " + std::to_string(least) + " to " +
-                   std::to_string(most));
+    return describeMisfit("tile's k", tile.kStep,
+                          "are powers of two from " + std::to_string(least) +
+                              " to " + std::to_string(most));
   constexpr int64_t mostRows = 8;
   if (!isPowerOfTwo(tile.rows) || tile.rows > mostRows ||
       (tile.rows > 1 && tile.rows / 2 >= shape.rows))
-    return say("tile's rows", tile.rows,
-               "are powers of two up to " + std::to_string(mostRows) +
-                   " that the " + std::to_string(shape.rows) + " rows need");
+    return describeMisfit("tile's rows", tile.rows,
+                          "are powers of two up to " +
+                              std::to_string(mostRows) + " that the " +
+                              std::to_string(shape.rows) + " rows need");
   if (shape.isInt8 && tile.rows % 4 != 0)
-    return say("tile's rows", tile.rows,
-               "are 4 and 8: quantized activations come in fours");
+    return describeMisfit("tile's rows", tile.rows,
+                          "are 4 and 8: quantized activations come in fours");
   // More than four of a gemv are two linears side by side, or tiles of one.
   int64_t mostColumns = 8;
   if (tile.isGemv && shape.numLinears == 1)
     mostColumns = std::max(mostColumns, 4 * problem.strategy.gemv.rowTiles);
   if (!isPowerOfTwo(tile.columns) || tile.columns < 4 ||
       tile.columns > mostColumns)
-    return say("tile's columns", tile.columns,
-               mostColumns == 8 ? "are 4 and 8"
-                                : "are powers of two from 4 to " +
-                                      std::to_string(mostColumns));
+    return describeMisfit("tile's columns", tile.columns,
+                          mostColumns == 8 ? "are 4 and 8"
+                                           : "are powers of two from 4 to " +
+                                                 std::to_string(mostColumns));
   return "";
 }
 
@@ -91,26 +89,29 @@ std::string checkParts(const LinearProblem &problem, const LinearTile &tile) {
   bool exchanges =
       gemvExchangedColumns(problem.shape, tile, problem.limits, gemv) != 0;
   if (exchanges && tile.splits != 1)
-    return say("splits", tile.splits, "is 1 where lanes hand on the input");
+    return describeMisfit("splits", tile.splits,
+                          "is 1 where lanes hand on the input");
   if (int64_t least = std::max<int64_t>(scaleGroupColumns(problem.shape.format),
                                         4 * kQuadsPerTile);
       exchanges && tile.kStep < least)
-    return say("tile's k", tile.kStep,
-               "are " + std::to_string(least) +
-                   " and more where lanes hand on the input");
+    return describeMisfit("tile's k", tile.kStep,
+                          "are " + std::to_string(least) +
+                              " and more where lanes hand on the input");
   int64_t group = scaleGroupColumns(problem.shape.format),
           shares = tile.workgroup[0] * tile.splits / kQuadsPerTile;
   if (tile.kStep >= group)
     return "";
   if (shares % (group / tile.kStep) != 0)
-    return say("workgroup's number of shares", shares,
-               "are multiples of the " + std::to_string(group / tile.kStep) +
-                   " that a group of scales has");
+    return describeMisfit("workgroup's number of shares", shares,
+                          "are multiples of the " +
+                              std::to_string(group / tile.kStep) +
+                              " that a group of scales has");
   int64_t staged = gemvStagedColumns(problem.shape, tile, problem.limits, gemv);
-  return staged == 0 ? ""
-                     : say("tile's k", tile.kStep,
-                           "are whole groups of scales where input is "
-                           "staged");
+  return staged == 0
+             ? ""
+             : describeMisfit("tile's k", tile.kStep,
+                              "are whole groups of scales where input is "
+                              "staged");
 }
 
 std::string checkWorkgroup(const LinearProblem &problem,
@@ -123,18 +124,20 @@ std::string checkWorkgroup(const LinearProblem &problem,
              " along x, with y and z 1";
     bool isOne = problem.shape.numLinears * 4 == tile.columns;
     if (tile.splits != 1 && ((tile.splits != 2 && tile.splits != 4) || !isOne))
-      return say("splits", tile.splits, "are 1, and 2 and 4 for one tile");
+      return describeMisfit("splits", tile.splits,
+                            "are 1, and 2 and 4 for one tile");
     return checkParts(problem, tile);
   }
   if (tile.splits != 1)
-    return say("splits", tile.splits, "is 1");
+    return describeMisfit("splits", tile.splits, "is 1");
   if (!isPowerOfTwo(x) || !isPowerOfTwo(y) || z != 1)
     return "workgroup must be two powers of two and 1";
   if (tile.isGemv && (y != 1 || x < 4 * kQuadsPerTile))
-    return say("workgroup's x", x, "are 16 or more, with y 1");
+    return describeMisfit("workgroup's x", x, "are 16 or more, with y 1");
   // Never square: some drivers compute that wrongly.
   if (!tile.isGemv && x <= y)
-    return say("workgroup's x", x, "is more than y, " + std::to_string(y));
+    return describeMisfit("workgroup's x", x,
+                          "is more than y, " + std::to_string(y));
   return "";
 }
 
@@ -146,8 +149,8 @@ std::string checkLinearTile(const LinearProblem &problem,
   const DeviceLimits &limits = problem.limits;
   int64_t mostRows = problem.strategy.gemv.maxShapeRows;
   if (tile.isGemv && shape.rows > mostRows)
-    return say("rows of a gemv", shape.rows,
-               "are up to " + std::to_string(mostRows));
+    return describeMisfit("rows of a gemv", shape.rows,
+                          "are up to " + std::to_string(mostRows));
   if (!tile.isGemv && shape.hasNorm)
     return "kind is gemm, which computes no norm of its input";
   if (std::string wrong = checkSizes(problem, tile); !wrong.empty())
@@ -155,14 +158,16 @@ std::string checkLinearTile(const LinearProblem &problem,
   if (std::string wrong = checkWorkgroup(problem, tile); !wrong.empty())
     return wrong;
   if (invocationsOf(tile) > limits.maxInvocations)
-    return say("workgroup's number of invocations", invocationsOf(tile),
-               "are " + std::to_string(limits.maxInvocations));
+    return describeMisfit("workgroup's number of invocations",
+                          invocationsOf(tile),
+                          "are " + std::to_string(limits.maxInvocations));
   if (workgroupBytes(problem, tile) > limits.workgroupMemoryBytes)
-    return say("workgroup memory", workgroupBytes(problem, tile),
-               "are " + std::to_string(limits.workgroupMemoryBytes) + " bytes");
+    return describeMisfit("workgroup memory", workgroupBytes(problem, tile),
+                          "are " + std::to_string(limits.workgroupMemoryBytes) +
+                              " bytes");
   if (tile.registers > limits.registersMax)
-    return say("estimate of registers", tile.registers,
-               "are " + std::to_string(limits.registersMax));
+    return describeMisfit("estimate of registers", tile.registers,
+                          "are " + std::to_string(limits.registersMax));
   return "";
 }
 

@@ -8,6 +8,7 @@
 #include "codegen/Strategy/MatrixTile.h"
 
 #include "codegen/Lowering/MatrixMemory.h"
+#include "codegen/Lowering/TileMisfit.h"
 
 #include <algorithm>
 #include <map>
@@ -72,11 +73,6 @@ MatrixTile tileOf(const LinearShape &shape, const Shape &choice, int64_t splits,
   return withEstimate(shape, tile, device);
 }
 
-std::string say(const std::string &field, int64_t value,
-                const std::string &allowed) {
-  return field + " is " + std::to_string(value) + ", allowed " + allowed;
-}
-
 /// Of sizes that the kernel shares out.
 std::string checkShares(const LinearShape &shape, const MatrixTile &tile,
                         const DeviceLimits &device) {
@@ -87,7 +83,8 @@ std::string checkShares(const LinearShape &shape, const MatrixTile &tile,
         std::tuple("subgroup's columns", tile.subgroupColumns, kMatrixSize),
         std::tuple("tile's k", tile.kStep, 2 * kMatrixSize)})
     if (step < 1 || value < 1 || value % step != 0)
-      return say(field, value, "are multiples of " + std::to_string(step));
+      return describeMisfit(field, value,
+                            "are multiples of " + std::to_string(step));
   int64_t vectors = tile.kStep / kChunkColumns, inputs = tile.rows * vectors,
           weights = tile.columns * shape.numLinears / 4 * vectors;
   // Some invocations may have no weights, as many as whole subgroups.
@@ -97,9 +94,10 @@ std::string checkShares(const LinearShape &shape, const MatrixTile &tile,
        {std::tuple("vectors of activations", inputs, false),
         std::tuple("vectors of weights", weights, isPartial)})
     if (value % tile.invocations != 0 && !fits)
-      return say(std::string("tile's ") + field, value,
-                 "are multiples of the workgroup's " +
-                     std::to_string(tile.invocations) + " invocations");
+      return describeMisfit(std::string("tile's ") + field, value,
+                            "are multiples of the workgroup's " +
+                                std::to_string(tile.invocations) +
+                                " invocations");
   return "";
 }
 
@@ -160,26 +158,27 @@ std::string checkMatrixTile(const LinearShape &shape, const MatrixTile &tile,
   if (std::string wrong = checkShares(shape, tile, device); !wrong.empty())
     return wrong;
   if (shape.K % tile.kStep != 0)
-    return say("tile's k", tile.kStep,
-               "are divisors of " + std::to_string(shape.K));
+    return describeMisfit("tile's k", tile.kStep,
+                          "are divisors of " + std::to_string(shape.K));
   if (tile.buffers != 1 && tile.buffers != 2)
-    return say("tile's buffers", tile.buffers, "are 1 and 2");
+    return describeMisfit("tile's buffers", tile.buffers, "are 1 and 2");
   int64_t steps = shape.K / tile.kStep;
   if (tile.splits < 1 || tile.splits > steps ||
       ceilDiv(steps, tile.splits) * (tile.splits - 1) >= steps)
-    return say("splits", tile.splits,
-               "are those that share " + std::to_string(steps) +
-                   " steps with none empty");
+    return describeMisfit("splits", tile.splits,
+                          "are those that share " + std::to_string(steps) +
+                              " steps with none empty");
   if (tile.invocations > device.maxInvocations)
-    return say("workgroup's number of invocations", tile.invocations,
-               "are " + std::to_string(device.maxInvocations));
+    return describeMisfit("workgroup's number of invocations", tile.invocations,
+                          "are " + std::to_string(device.maxInvocations));
   if (tile.registers > device.registersMax)
-    return say("estimate of registers", tile.registers,
-               "are " + std::to_string(device.registersMax));
+    return describeMisfit("estimate of registers", tile.registers,
+                          "are " + std::to_string(device.registersMax));
   int64_t bytes = matrixWorkgroupBytes(shape, tile);
   if (bytes > device.workgroupMemoryBytes)
-    return say("workgroup memory", bytes,
-               "are " + std::to_string(device.workgroupMemoryBytes) + " bytes");
+    return describeMisfit("workgroup memory", bytes,
+                          "are " + std::to_string(device.workgroupMemoryBytes) +
+                              " bytes");
   return "";
 }
 

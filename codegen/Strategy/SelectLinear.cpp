@@ -141,19 +141,18 @@ static graph::LoweringConfigAttr toConfig(const MatrixTile &tile,
       problem.strategy.gemm.decode);
 }
 
-static graph::LoweringConfigAttr toConfig(const GemvMatrixTile &tile,
+static graph::LoweringConfigAttr toConfig(const GemvMatrixSizes &tile,
                                           const LinearProblem &problem,
                                           MLIRContext *context) {
   // Sums of a quad's rows in the subgroup's matrices, and the lane's own;
   // registers as the driver reports them for pairs.
-  constexpr int64_t kSums = 12, kRegisters = 64;
-  int64_t columns = 4 * problem.shape.numLinears;
+  constexpr int64_t kSums = 12, kColumns = 32, kRegisters = 64;
   return graph::LoweringConfigAttr::get(
       context, StringAttr::get(context, "gemv_matrix"),
-      {tile.subgroups * problem.limits.subgroupSize, 1, 1},
-      {1, columns, tile.kStep, tile.tileWorkgroups}, /*splits=*/1,
-      kSums * problem.shape.numLinears, kRegisters, "f32", "subgroup",
-      "convert");
+      {tile.invocations, 1, 1},
+      {tile.rows, tile.columns, tile.kStep, tile.tileWorkgroups}, /*splits=*/1,
+      kSums * problem.shape.numLinears * tile.columns / kColumns, kRegisters,
+      "f32", "subgroup", "convert");
 }
 
 FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input) {
@@ -170,11 +169,14 @@ FailureOr<graph::LoweringConfigAttr> selectLinear(const StrategyInput &input) {
       return failure();
     return toConfig(*tuned, *problem, region.getContext());
   }
-  // A tuning entry is of another kind: it is taken, or an error.
-  if (std::optional<GemvMatrixTile> matrix = selectGemvMatrixTile(
-          problem->shape, problem->limits, problem->strategy.gemv);
-      matrix && !isTuned(region, *problem))
-    return toConfig(*matrix, *problem, region.getContext());
+  FailureOr<std::optional<GemvMatrixSizes>> rowInMatrices =
+      findTunedTile(region, *problem,
+                    selectGemvMatrixTile(problem->shape, problem->limits,
+                                         problem->strategy.gemv));
+  if (failed(rowInMatrices))
+    return failure();
+  if (*rowInMatrices)
+    return toConfig(**rowInMatrices, *problem, region.getContext());
   std::optional<LinearTile> tile =
       selectLinearTile(problem->shape, problem->limits, problem->strategy);
   if (!tile)

@@ -5,6 +5,7 @@
 
 #include "codegen/Strategy/TunedLinear.h"
 
+#include "codegen/Lowering/TileMisfit.h"
 #include "codegen/Strategy/Tuning.h"
 
 namespace llmc::codegen {
@@ -40,7 +41,8 @@ static std::string readTile(graph::LoweringConfigAttr config,
                             const LinearTile &chosen, LinearTile &tile) {
   StringRef kind = config.getKind().getValue();
   if (kind != "gemv" && kind != "gemm")
-    return ("kind is '" + kind + "', allowed are gemv and gemm").str();
+    return ("kind is '" + kind + "', allowed are gemv, gemv_matrix and gemm")
+        .str();
   if (config.getWorkgroup().size() != 3 || config.getTile().size() != 3)
     return "workgroup and tile must be three sizes";
   bool isGemv = kind == "gemv";
@@ -77,6 +79,33 @@ static std::string readTile(graph::LoweringConfigAttr config,
   return checkMatrixTile(problem.shape, tile, problem.limits);
 }
 
+static bool isSameTile(const std::optional<GemvMatrixSizes> &tile,
+                       const std::optional<GemvMatrixSizes> &chosen) {
+  return tile && tile == chosen;
+}
+
+static bool isGemvMatrix(graph::LoweringConfigAttr config) {
+  return config.getKind().getValue() == "gemv_matrix";
+}
+
+static std::string readTile(graph::LoweringConfigAttr config,
+                            const LinearProblem &problem,
+                            const std::optional<GemvMatrixSizes> & /*chosen*/,
+                            std::optional<GemvMatrixSizes> &tile) {
+  if (!isGemvMatrix(config))
+    return "kind is another than gemv_matrix";
+  ArrayRef<int64_t> workgroup = config.getWorkgroup(), sizes = config.getTile();
+  if (workgroup.size() != 3 || sizes.size() != 4)
+    return "workgroup must be three sizes and tile four";
+  if (workgroup[1] != 1 || workgroup[2] != 1)
+    return "workgroup must be subgroups along x, with y and z 1";
+  if (config.getSplits() != 1)
+    return describeMisfit("splits", config.getSplits(), "is 1");
+  tile = {workgroup[0], sizes[0], sizes[1], sizes[2], sizes[3]};
+  return checkGemvMatrixTile(problem.shape, *tile, problem.limits,
+                             problem.strategy.gemv);
+}
+
 template <typename Tile>
 static FailureOr<Tile> findTile(graph::RegionOp region,
                                 const LinearProblem &problem,
@@ -96,11 +125,6 @@ static FailureOr<Tile> findTile(graph::RegionOp region,
   return chosen;
 }
 
-bool isTuned(graph::RegionOp region, const LinearProblem &problem) {
-  return findEntry(region, kTuningAttr,
-                   tuningKey(tuningEntryOf(region, problem.shape))) != nullptr;
-}
-
 FailureOr<LinearTile> findTunedTile(graph::RegionOp region,
                                     const LinearProblem &problem,
                                     const LinearTile &chosen) {
@@ -110,6 +134,16 @@ FailureOr<LinearTile> findTunedTile(graph::RegionOp region,
 FailureOr<MatrixTile> findTunedTile(graph::RegionOp region,
                                     const LinearProblem &problem,
                                     const MatrixTile &chosen) {
+  return findTile(region, problem, chosen);
+}
+
+FailureOr<std::optional<GemvMatrixSizes>>
+findTunedTile(graph::RegionOp region, const LinearProblem &problem,
+              const std::optional<GemvMatrixSizes> &chosen) {
+  auto config = findEntry(region, kTuningAttr,
+                          tuningKey(tuningEntryOf(region, problem.shape)));
+  if (config && !isGemvMatrix(config))
+    return std::optional<GemvMatrixSizes>();
   return findTile(region, problem, chosen);
 }
 

@@ -6,6 +6,7 @@
 #ifndef LLMC_CODEGEN_STRATEGY_TUNEDLINEAR_H
 #define LLMC_CODEGEN_STRATEGY_TUNEDLINEAR_H
 
+#include "codegen/Strategy/GemvMatrixTile.h"
 #include "codegen/Strategy/LinearCandidates.h"
 #include "codegen/Strategy/MatrixTile.h"
 #include "codegen/Strategy/RootStrategies.h"
@@ -27,9 +28,6 @@ graph::LoweringConfigAttr toConfig(const LinearTile &tile,
 /// no config.
 tuning::Entry tuningEntryOf(graph::RegionOp region, const LinearShape &shape);
 
-/// Whether the module's `target.tuning` has an entry for the region.
-bool isTuned(graph::RegionOp region, const LinearProblem &problem);
-
 /// The tile that the module's tuning attributes give for the region, or
 /// `chosen`. A tile of `target.tuning` that cannot compute the linear on the
 /// device is an error at the region, one of the defaults is passed over.
@@ -40,6 +38,11 @@ FailureOr<LinearTile> findTunedTile(graph::RegionOp region,
 FailureOr<MatrixTile> findTunedTile(graph::RegionOp region,
                                     const LinearProblem &problem,
                                     const MatrixTile &chosen);
+/// Likewise of one row in matrix units: nothing where `target.tuning` has an
+/// entry of another kind, which then is taken or refused as such.
+FailureOr<std::optional<GemvMatrixSizes>>
+findTunedTile(graph::RegionOp region, const LinearProblem &problem,
+              const std::optional<GemvMatrixSizes> &chosen);
 
 } // namespace llmc::codegen
 

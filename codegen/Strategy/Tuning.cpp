@@ -45,6 +45,24 @@ private:
   std::string errors;
 };
 
+/// What the tile of an entry of some kind is.
+struct KindOfEntry {
+  llvm::StringLiteral name;
+  int tileSizes;
+  bool mayEndInZero;
+  const char *tile;
+};
+
+constexpr KindOfEntry kKinds[] = {
+    {"gemv", 3, false, "rows, columns and k per step, of at least 1"},
+    {"gemv_matrix", 4, true,
+     "rows, columns, k of a chunk, of at least 1, and workgroups that go over "
+     "all tiles, or 0"},
+    {"gemm", 3, false, "rows, columns and k per step, of at least 1"},
+    {"gemm_matrix", 6, false,
+     "rows, columns, k per step, rows and columns of a subgroup and buffers, "
+     "of at least 1"}};
+
 /// What is wrong with an entry in itself, or nothing.
 std::string checkEntry(const tuning::Entry &entry) {
   const tuning::Config &config = entry.config();
@@ -61,18 +79,19 @@ std::string checkEntry(const tuning::Entry &entry) {
   if (entry.activations() != "f32" && entry.activations() != "i8")
     return "activations is '" + entry.activations() +
            "', allowed are f32 and i8";
-  bool isMatrix = config.kind() == "gemm_matrix";
-  if (config.kind() != "gemv" && config.kind() != "gemm" && !isMatrix)
+  const KindOfEntry *kind =
+      llvm::find_if(kKinds, [&](const KindOfEntry &known) {
+        return known.name == config.kind();
+      });
+  if (kind == std::end(kKinds))
     return "config.kind is '" + config.kind() +
-           "', allowed are gemv, gemm and gemm_matrix";
+           "', allowed are gemv, gemv_matrix, gemm and gemm_matrix";
   if (config.workgroup_size() != 3 || llvm::any_of(config.workgroup(), isEmpty))
     return "config.workgroup must be three sizes of at least 1";
-  if (config.tile_size() != (isMatrix ? 6 : 3) ||
-      llvm::any_of(config.tile(), isEmpty))
-    return isMatrix ? "config.tile must be rows, columns, k per step, rows and "
-                      "columns of a subgroup and buffers, of at least 1"
-                    : "config.tile must be rows, columns and k per step, of at "
-                      "least 1";
+  auto sizes = llvm::make_range(config.tile().begin(), config.tile().end());
+  if (config.tile_size() != kind->tileSizes ||
+      llvm::any_of(llvm::drop_end(sizes, kind->mayEndInZero ? 1 : 0), isEmpty))
+    return std::string("config.tile must be ") + kind->tile;
   return "";
 }
 

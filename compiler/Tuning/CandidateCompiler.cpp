@@ -182,11 +182,14 @@ static bool setChoice(StringRef kind, LinearOccurrence &linear) {
     linear.matrix = codegen::selectMatrixTile(problem.shape, problem.limits);
     return linear.matrix.has_value();
   }
+  if (kind == "gemv_matrix")
+    linear.rowInMatrices = codegen::selectGemvMatrixTile(
+        problem.shape, problem.limits, problem.strategy.gemv);
   auto tile = codegen::selectLinearTile(problem.shape, problem.limits,
                                         problem.strategy);
   if (tile)
     linear.chosen = *tile;
-  return tile && (kind == "gemv" || kind == "gemm");
+  return tile && (kind == "gemv" || kind == "gemv_matrix" || kind == "gemm");
 }
 
 std::vector<LinearOccurrence> findLinears(ModuleOp module,
@@ -205,6 +208,7 @@ std::vector<LinearOccurrence> findLinears(ModuleOp module,
     LinearOccurrence linear{codegen::tuningEntryOf(region, problem->shape),
                             *problem,
                             {},
+                            std::nullopt,
                             std::nullopt,
                             *config,
                             region,

@@ -25,6 +25,9 @@ struct LinearOccurrence {
   codegen::LinearTile chosen; // by Strategy
   /// Its choice where it takes matrix units; `chosen` is nothing then.
   std::optional<codegen::MatrixTile> matrix;
+  /// Its choice where it takes them for one row; `chosen` is what it would take
+  /// otherwise.
+  std::optional<codegen::GemvMatrixSizes> rowInMatrices;
   graph::LoweringConfigAttr config;
   graph::RegionOp region;          // the first such
   int64_t weightBytes;             // of one pass, all linears

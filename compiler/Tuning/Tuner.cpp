@@ -73,6 +73,12 @@ tuning::Config configOf(const codegen::MatrixTile &tile) {
                   tile.splits);
 }
 
+tuning::Config configOf(const codegen::GemvMatrixSizes &tile) {
+  return configOf("gemv_matrix", {tile.invocations, 1, 1},
+                  {tile.rows, tile.columns, tile.kStep, tile.tileWorkgroups},
+                  /*splits=*/1);
+}
+
 /// What a linear's kernel depends on but for its sizes, which are bounds of
 /// loops to the drivers' compilers.
 std::string kindOf(const LinearOccurrence &linear) {
@@ -172,7 +178,7 @@ Status Tuner::addModel(const std::string &path) {
   driver::DiagnosticCollector diagnostics(context);
   for (LinearOccurrence &linear : findLinears(*module, device)) {
     // No driver's compiler here has matrices.
-    if (linear.matrix && !options.timeModel)
+    if ((linear.matrix || linear.rowInMatrices) && !options.timeModel)
       continue;
     for (LinearPlace &place : linear.places)
       place.model = modules.size();
@@ -354,7 +360,9 @@ void Tuner::addEntry(const LinearOccurrence &linear,
     }
 }
 
-/// Strategy's choice, then those of the least cost by the models.
+/// Strategy's choice, then those of the least cost by the models; of one row
+/// those in matrix units, for which there is no model, in up to half of the
+/// places.
 TimedLinear Tuner::toTimed(const LinearOccurrence &linear) const {
   TimedLinear timed{linear.entry, linear.places, {}, {}};
   timed.entry.set_target(target.name());
@@ -365,7 +373,21 @@ TimedLinear Tuner::toTimed(const LinearOccurrence &linear) const {
       timed.proposals.push_back(configOf(tile));
     return timed;
   }
-  for (const Candidate &candidate : rankedByModel(linear))
+  std::vector<codegen::GemvMatrixSizes> inMatrices =
+      codegen::enumerateGemvMatrixTiles(
+          linear.problem.shape, linear.rowInMatrices, linear.problem.limits,
+          linear.problem.strategy.gemv);
+  inMatrices.resize(std::min(inMatrices.size(), most / 2));
+  std::vector<Candidate> others = rankedByModel(linear);
+  if (linear.rowInMatrices) {
+    timed.proposals.push_back(configOf(*linear.rowInMatrices));
+  } else {
+    timed.proposals.push_back(configOf(others.front().tile));
+    others.erase(others.begin());
+  }
+  for (const codegen::GemvMatrixSizes &tile : inMatrices)
+    timed.proposals.push_back(configOf(tile));
+  for (const Candidate &candidate : others)
     if (timed.proposals.size() < most)
       timed.proposals.push_back(configOf(candidate.tile));
   return timed;

@@ -53,9 +53,10 @@ def Graph_LoweringConfigAttr : AttrDef<GraphDialect, "LoweringConfig"> {
   let mnemonic = "lowering_config";
   let summary = "what Strategy chose for a region; Lowering obeys it";
   let description = [{
-    `kind` names the lowering (`gemv`, `gemm`, `gemm_matrix`, `sdpa`, `sdpa_matrix`, `rms_norm`, `embedding`, `heads`, `expert_gemv`, `route`,
-    `elementwise`). `workgroup` is the local size. `tile` is what one invocation computes (linear: rows, columns, K per step, and of a GEMV columns
-    staged at once, of `expert_gemv` the number of experts; `gemm_matrix`: the same of a workgroup, then rows and columns of a subgroup;
+    `kind` names the lowering (`gemv`, `gemv_matrix`, `gemm`, `gemm_matrix`, `sdpa`, `sdpa_matrix`, `rms_norm`, `embedding`, `heads`,
+    `expert_gemv`, `route`, `elementwise`). `workgroup` is the local size. `tile` is what one invocation computes (linear: rows, columns, K per
+    step, and of a GEMV columns staged at once, of `expert_gemv` the number of experts; `gemm_matrix`: the same of a workgroup, then rows and
+    columns of a subgroup; `gemv_matrix`: the same of a workgroup, then the workgroups that go over all tiles;
     sdpa: queries per workgroup, queries per invocation, invocations that share these, keys per block, invocations that share
     a value; `sdpa_matrix`: queries per workgroup, keys per block). `splits` is the number of workgroups that share
     one result (K splits, key splits) or, of a GEMV, a tile's quads. `arithmetic` is the type in which a linear multiplies weights and activations

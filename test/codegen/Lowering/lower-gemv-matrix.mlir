@@ -40,7 +40,7 @@ module attributes {target.device = #device} {
       attributes {graph.rows = 1 : i64} {
     %w = graph.load_weight @w : tensor<80x1024x!graph.encoded<q4_k>>
     %y = graph.region (%a = %x : tensor<?x1024xf32>, %b = %w : tensor<80x1024x!graph.encoded<q4_k>>) -> (tensor<?x80xf32>)
-        attributes {lowering_config = #graph.lowering_config<"gemv_matrix", workgroup = [256, 1, 1], tile = [1, 4, 128, 0], reduction = subgroup>} {
+        attributes {lowering_config = #graph.lowering_config<"gemv_matrix", workgroup = [256, 1, 1], tile = [1, 32, 128, 0], reduction = subgroup>} {
       %0 = graph.quantized_linear %a, %b : tensor<?x1024xf32>, tensor<80x1024x!graph.encoded<q4_k>> -> tensor<?x80xf32>
       graph.yield %0 : tensor<?x80xf32>
     }
@@ -67,7 +67,7 @@ module attributes {target.device = #device} {
     %v = graph.load_weight @v : tensor<2048x256x!graph.encoded<q6_k>>
     %gain = graph.load_weight @gain : tensor<256x!graph.encoded<f32>>
     %y = graph.region (%a = %x : tensor<?x256xf32>, %b = %v : tensor<2048x256x!graph.encoded<q6_k>>, %c = %gain : tensor<256x!graph.encoded<f32>>) -> (tensor<?x2048xf32>)
-        attributes {lowering_config = #graph.lowering_config<"gemv_matrix", workgroup = [256, 1, 1], tile = [1, 4, 64, 16], reduction = subgroup>} {
+        attributes {lowering_config = #graph.lowering_config<"gemv_matrix", workgroup = [256, 1, 1], tile = [1, 32, 64, 16], reduction = subgroup>} {
       %g = graph.dequantize %c : tensor<256x!graph.encoded<f32>> -> tensor<256xf32>
       %n = graph.rms_norm %a, %g epsilon 1.0e-5 : tensor<?x256xf32>, tensor<256xf32> -> tensor<?x256xf32>
       %0 = graph.quantized_linear %n, %b : tensor<?x256xf32>, tensor<2048x256x!graph.encoded<q6_k>> -> tensor<?x2048xf32>

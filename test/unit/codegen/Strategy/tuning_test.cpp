@@ -67,6 +67,14 @@ TEST(Tuning, MatrixUnitsHaveSplits) {
   EXPECT_EQ(config.getSplits(), 4);
 }
 
+TEST(Tuning, OneRowInMatrixUnitsMayEndInZero) {
+  std::string text =
+      with("kind: \"gemv\" workgroup: [32, 1, 1] tile: [1, 4, 16]",
+           "kind: \"gemv_matrix\" workgroup: [1024, 1, 1] "
+           "tile: [1, 16, 128, 0]");
+  EXPECT_EQ(errorOf(text), "");
+}
+
 TEST(Tuning, RefusesByName) {
   EXPECT_EQ(errorOf("entries {\n  shape: 1\n}"),
             "t.textproto:2:8: error: Message type \"llmc.tuning.Entry\" has no "
@@ -82,10 +90,19 @@ TEST(Tuning, RefusesByName) {
             "i8");
   EXPECT_EQ(errorOf(with("\"gemv\"", "\"sdpa\"")),
             "t.textproto: entry 1: config.kind is 'sdpa', allowed are gemv, "
-            "gemm and gemm_matrix");
+            "gemv_matrix, gemm and gemm_matrix");
   EXPECT_EQ(errorOf(with("\"gemv\"", "\"gemm_matrix\"")),
             "t.textproto: entry 1: config.tile must be rows, columns, k per "
             "step, rows and columns of a subgroup and buffers, of at least 1");
+  const std::string ofGemvMatrix =
+      "t.textproto: entry 1: config.tile must be rows, columns, k of a chunk, "
+      "of at least 1, and workgroups that go over all tiles, or 0";
+  EXPECT_EQ(errorOf(with("\"gemv\"", "\"gemv_matrix\"")), ofGemvMatrix);
+  EXPECT_EQ(
+      errorOf(with("kind: \"gemv\" workgroup: [32, 1, 1] tile: [1, 4, 16]",
+                   "kind: \"gemv_matrix\" workgroup: [32, 1, 1] "
+                   "tile: [1, 0, 128, 0]")),
+      ofGemvMatrix);
   EXPECT_EQ(errorOf(with("[32, 1, 1]", "[32, 0, 1]")),
             "t.textproto: entry 1: config.workgroup must be three sizes of at "
             "least 1");

@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <set>
 
 namespace llmc::tuner {
@@ -41,11 +42,13 @@ protected:
              testing::UnitTest::GetInstance()->current_test_info()->name();
     std::filesystem::create_directories(folder);
     std::ofstream(folder / "weights.bin") << std::string(64 * 128 * 4, '\0');
-    std::string model = kModel;
+    writeModel(kModel);
+    options.target = "mali-g610";
+  }
+  void writeModel(std::string model) {
     model.replace(model.find("%file"), 5, (folder / "weights.bin").string());
     std::ofstream(folder / "model.mlir") << model;
     options.models = {(folder / "model.mlir").string()};
-    options.target = "mali-g610";
   }
   void TearDown() override { std::filesystem::remove_all(folder); }
 
@@ -59,6 +62,23 @@ protected:
     std::filesystem::permissions(folder / "measure",
                                  std::filesystem::perms::owner_all);
     options.shaderStats = folder.string();
+  }
+
+  /// A device that takes so many microseconds for the dispatch of an entry.
+  void setDevice(std::function<double(const tuning::Entry &)> microseconds) {
+    options.timeModel =
+        [microseconds](const std::string &,
+                       const std::string &path) -> StatusOr<ModelTimes> {
+      auto tuning = codegen::loadTuning(path);
+      if (!tuning)
+        return Status(StatusCode::InvalidFile,
+                      llvm::toString(tuning.takeError()));
+      ModelTimes times{"a device", {}};
+      for (const tuning::Entry &entry : tuning->entries())
+        times.dispatches.push_back(
+            {"main", entry.rows(), "linear", microseconds(entry)});
+      return times;
+    };
   }
 
   std::filesystem::path folder;
@@ -136,22 +156,11 @@ TEST_F(TunerTest, ADeviceDecidesOnMatrixUnitsAndSplitsToo) {
   options.target = "nvidia-h200";
   options.numCandidates = 12;
   std::set<std::string> timed; // kinds with their splits
-  options.timeModel = [&](const std::string &,
-                          const std::string &path) -> StatusOr<ModelTimes> {
-    auto tuning = codegen::loadTuning(path);
-    if (!tuning)
-      return Status(StatusCode::InvalidFile,
-                    llvm::toString(tuning.takeError()));
-    ModelTimes times{"a device", {}};
-    for (const tuning::Entry &entry : tuning->entries()) {
-      const tuning::Config &config = entry.config();
-      timed.insert(config.kind() + (config.splits() > 1 ? " splits" : ""));
-      times.dispatches.push_back(
-          {"main", entry.rows(), "linear",
-           double(config.workgroup(0) * std::max(config.splits(), 1u))});
-    }
-    return times;
-  };
+  setDevice([&](const tuning::Entry &entry) -> double {
+    const tuning::Config &config = entry.config();
+    timed.insert(config.kind() + (config.splits() > 1 ? " splits" : ""));
+    return config.workgroup(0) * std::max(config.splits(), 1U);
+  });
   auto result = tuneModels(options);
   ASSERT_TRUE(result.ok()) << result.status().message();
   EXPECT_EQ(timed, (std::set<std::string>{"gemv", "gemv splits", "gemm_matrix",
@@ -166,6 +175,41 @@ TEST_F(TunerTest, ADeviceDecidesOnMatrixUnitsAndSplitsToo) {
   }
   auto again = codegen::parseTuning(printTuning(result->tuning), "t.textproto");
   EXPECT_TRUE(static_cast<bool>(again)) << llvm::toString(again.takeError());
+}
+
+// The down of a 3B model: Strategy takes 16 rows a workgroup in matrix units.
+TEST_F(TunerTest, ADeviceTimesOneRowInMatrixUnitsAndElsewhere) {
+  std::string model = std::regex_replace(kModel, std::regex("64"), "2048");
+  model = std::regex_replace(model, std::regex("128"), "11008");
+  writeModel(std::regex_replace(model, std::regex("<f32>"), "<q4_k>"));
+  options.target = "nvidia-h200";
+  options.numCandidates = 6;
+  std::vector<std::string> timed;
+  setDevice([&](const tuning::Entry &entry) {
+    const tuning::Config &config = entry.config();
+    if (entry.rows() != 1)
+      return 2;
+    timed.push_back(config.kind() + " " + std::to_string(config.workgroup(0)) +
+                    " " + std::to_string(config.tile(1)));
+    return config.tile(1) == 32 ? 1 : 2;
+  });
+  auto result = tuneModels(options);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  ASSERT_EQ(timed.size(), 6U);
+  EXPECT_EQ(timed[0], "gemv_matrix 1024 16"); // Strategy's
+  EXPECT_EQ(timed[1], "gemv_matrix 1024 32");
+  EXPECT_EQ(timed[2], "gemv_matrix 512 16");
+  EXPECT_EQ(timed[3], "gemv_matrix 512 32");
+  for (const std::string &other : {timed[4], timed[5]})
+    EXPECT_EQ(other.substr(0, 5), "gemv ") << other;
+  auto best =
+      llvm::find_if(result->tuning.entries(), [](const tuning::Entry &entry) {
+        return entry.rows() == 1;
+      });
+  ASSERT_NE(best, result->tuning.entries().end());
+  EXPECT_EQ(best->config().kind(), "gemv_matrix");
+  EXPECT_EQ(best->config().tile(1), 32U);
+  EXPECT_EQ(best->config().tile(3), 0U);
 }
 
 TEST_F(TunerTest, WhatIsPrintedIsRead) {
