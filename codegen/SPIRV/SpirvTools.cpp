@@ -31,17 +31,21 @@ optimizeAndValidate(const std::vector<uint32_t> &words, int64_t vulkanMinor,
       error += std::string(error.empty() ? "" : "; ") + message;
   };
 
-  // The input is validated too: the optimizer may crash on what is invalid.
-  spvtools::SpirvTools tools(environment);
-  tools.SetMessageConsumer(collect);
-  if (!tools.Validate(words))
-    return std::nullopt;
+  // Names in messages would be collected from each whole module beforehand.
+  spvtools::ValidatorOptions validation;
+  validation.SetFriendlyNames(false);
+  // Validates the input, too: passes may crash on what is invalid.
+  spvtools::OptimizerOptions options;
+  options.set_validator_options(validation);
   spvtools::Optimizer optimizer(environment);
   optimizer.SetMessageConsumer(collect);
   optimizer.RegisterPerformancePasses();
   std::vector<uint32_t> optimized;
-  if (!optimizer.Run(words.data(), words.size(), &optimized) ||
-      !tools.Validate(optimized))
+  if (!optimizer.Run(words.data(), words.size(), &optimized, options))
+    return std::nullopt;
+  spvtools::SpirvTools tools(environment);
+  tools.SetMessageConsumer(collect);
+  if (!tools.Validate(optimized.data(), optimized.size(), validation))
     return std::nullopt;
   return optimized;
 }
