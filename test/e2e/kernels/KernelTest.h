@@ -13,22 +13,33 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 namespace llmc::test {
 
+/// Whether all kernels are to run in lockstep, where accesses that they must
+/// not make are found (the CTest test KernelTests.InLockstep).
+inline bool runsInLockstep() {
+  return std::getenv("LLMC_KERNELS_IN_LOCKSTEP") != nullptr;
+}
+
 class KernelTest : public testing::Test {
 protected:
   void SetUp() override {
-    if (!ProgramRunner::sharedDevice())
+    if (!runsInLockstep() && !ProgramRunner::sharedDevice())
       GTEST_SKIP() << "this machine has no Vulkan device";
   }
 
+  /// Kernels for matrix units run in lockstep on the host: no driver of a CPU
+  /// has such matrices, nor subgroups of 32.
   std::unique_ptr<ProgramRunner>
   compile(const std::string &text, const ProgramRunner::Options &options = {}) {
-    auto runner =
-        ProgramRunner::compile(*ProgramRunner::sharedDevice(), text, options);
+    auto runner = runsInLockstep() || options.target == "nvidia-h200"
+                      ? ProgramRunner::compileForHost(text, options)
+                      : ProgramRunner::compile(*ProgramRunner::sharedDevice(),
+                                               text, options);
     EXPECT_NE(runner, nullptr) << text;
     return runner;
   }
@@ -54,9 +65,15 @@ private:
   uint32_t state;
 };
 
-/// Of the device that tests compile for. Kernels that know their subgroups are
-/// right on no other; the runtime refuses them there.
-inline constexpr uint32_t kDescribedSubgroupSize = 8;
+/// Whether subgroups are those of the device that tests compile for. Kernels
+/// that know their subgroups are right on no other; the runtime refuses them
+/// there.
+inline bool hasDescribedSubgroups() {
+  constexpr uint32_t kDescribedSize = 8;
+  return runsInLockstep() ||
+         (ProgramRunner::sharedDevice() &&
+          ProgramRunner::sharedDevice()->subgroupSize() == kDescribedSize);
+}
 
 /// Expects |actual - expected| <= tolerance * max |expected|, and no NaN.
 inline void expectClose(const std::vector<float> &actual,

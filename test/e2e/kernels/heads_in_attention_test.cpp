@@ -398,6 +398,17 @@ TEST_F(HeadsInAttentionTest, subgroupsShareKeysOfSomeHeads) {
   check(shape, {0, 5, 99, 100, 250, 1047, 2047});
 }
 
+// The same for subgroups of 32, as on the GPU whose choices these are.
+TEST_F(HeadsInAttentionTest, subgroupsOf32ShareKeys) {
+  for (int headDim : {64, 128})
+    for (int group : {1, 2, 8}) {
+      SCOPED_TRACE(std::to_string(headDim) + ", " + std::to_string(group));
+      Shape shape = {2 * group, 2, headDim, 2048, headDim, true, true, "f16"};
+      shape.target = "nvidia-h200";
+      check(shape, {0, 31, 250, 1047});
+    }
+}
+
 // Kernels of other devices, which need no more than this one has.
 TEST_F(HeadsInAttentionTest, tilesOfOtherTargets) {
   for (const char *target : {"vulkan-1.1", "adreno-840"})

@@ -3,158 +3,14 @@
 // Linears: every encoding and both kernels against sums in double precision;
 // whole numbers exactly.
 
-#include "test/e2e/kernels/LinearText.h"
+#include "test/e2e/kernels/LinearCase.h"
 
 #include "codegen/Strategy/LinearCandidates.h"
 
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/raw_ostream.h"
 
 namespace llmc::test {
 namespace {
-
-/// Rows of `columns` numbers, each row padded with zeros to a multiple of four.
-std::vector<float> padRows(const std::vector<float> &x, int columns) {
-  int width = padToFour(columns), rows = static_cast<int>(x.size()) / columns;
-  std::vector<float> padded(size_t(rows) * width, 0.0F);
-  for (int row = 0; row < rows; ++row)
-    std::copy_n(&x[size_t(row) * columns], columns,
-                &padded[size_t(row) * width]);
-  return padded;
-}
-
-/// [rows, weight.rows], without padding.
-std::vector<double> multiply(const std::vector<float> &x,
-                             const TestWeight &weight) {
-  size_t rows = x.size() / weight.columns;
-  std::vector<double> y;
-  for (size_t row = 0; row < rows; ++row)
-    for (int n = 0; n < weight.rows; ++n) {
-      double sum = 0;
-      for (int k = 0; k < weight.columns; ++k)
-        sum += double(x[row * weight.columns + k]) *
-               weight.values[size_t(n) * weight.columns + k];
-      y.push_back(sum);
-    }
-  return y;
-}
-
-std::string header(const TestWeight &weight) {
-  return "module {\n" + declare("w", encoded(weight), weight.rows) +
-         declare("v", encoded(weight), weight.rows) +
-         declare("bias", encodedVector(weight.rows), weight.rows) +
-         declare("gain", encodedVector(weight.columns), weight.columns);
-}
-
-/// y = x W^T.
-std::string linearText(const TestWeight &weight, int maxRows) {
-  std::string x = activations(weight.columns), y = activations(weight.rows),
-              w = encoded(weight);
-  return header(weight) + "  func.func @f(%x: " + x +
-         " {graph.name = \"x\"}) -> (" + y +
-         " {graph.name = \"y\"}) attributes {graph.rows = " +
-         std::to_string(maxRows) +
-         " : i64} {\n    %w = graph.load_weight @w : " + w +
-         "\n    %y = graph.region (%a = %x : " + x + ", %b = %w : " + w +
-         ") -> (" + y + ") {\n      %0 = graph.quantized_linear %a, %b : " + x +
-         ", " + w + " -> " + y + "\n      graph.yield %0 : " + y +
-         "\n    }\n    return %y : " + y + "\n  }\n}\n";
-}
-
-/// y = residual + x W^T + bias
-std::string epilogueText(const TestWeight &weight, int maxRows) {
-  std::string x = activations(weight.columns), y = activations(weight.rows),
-              w = encoded(weight);
-  std::string b = encodedVector(weight.rows),
-              bias = "tensor<" + std::to_string(weight.rows) + "xf32>";
-  return header(weight) + "  func.func @f(%x: " + x +
-         " {graph.name = \"x\"}, %r: " + y +
-         " {graph.name = \"residual\"}) -> (" + y +
-         " {graph.name = \"y\"}) attributes {graph.rows = " +
-         std::to_string(maxRows) +
-         " : i64} {\n    %w = graph.load_weight @w : " + w +
-         "\n    %bias = graph.load_weight @bias : " + b +
-         "\n    %y = graph.region (%a = %x : " + x + ", %b = %w : " + w +
-         ", %c = %bias : " + b + ", %d = %r : " + y + ") -> (" + y +
-         ") {\n      %0 = graph.quantized_linear %a, %b : " + x + ", " + w +
-         " -> " + y + "\n      %1 = graph.dequantize %c : " + b + " -> " +
-         bias + "\n      %2 = graph.add %0, %1 : " + y + ", " + bias + " -> " +
-         y + "\n      %3 = graph.add %d, %2 : " + y + ", " + y + " -> " + y +
-         "\n      graph.yield %3 : " + y + "\n    }\n    return %y : " + y +
-         "\n  }\n}\n";
-}
-
-/// y = silu(n W^T) * (n V^T), n = rms_norm of x (with the norm) or x.
-std::string gateText(const TestWeight &weight, int maxRows, bool hasNorm) {
-  std::string x = activations(weight.columns), y = activations(weight.rows),
-              w = encoded(weight);
-  std::string g = encodedVector(weight.columns),
-              gain = "tensor<" + std::to_string(weight.columns) + "xf32>";
-  std::string norm =
-      hasNorm ? "      %g = graph.dequantize %c : " + g + " -> " + gain +
-                    "\n      %n = graph.rms_norm %a, %g epsilon 1.0e-5 : " + x +
-                    ", " + gain + " -> " + x + "\n"
-              : "";
-  std::string input = hasNorm ? "%n" : "%a";
-  return header(weight) + "  func.func @f(%x: " + x +
-         " {graph.name = \"x\"}) -> (" + y +
-         " {graph.name = \"y\"}) attributes {graph.rows = " +
-         std::to_string(maxRows) +
-         " : i64} {\n    %w = graph.load_weight @w : " + w +
-         "\n    %v = graph.load_weight @v : " + w +
-         "\n    %gain = graph.load_weight @gain : " + g +
-         "\n    %y = graph.region (%a = %x : " + x + ", %b = %w : " + w +
-         ", %e = %v : " + w + ", %c = %gain : " + g + ") -> (" + y + ") {\n" +
-         norm + "      %0 = graph.quantized_linear " + input + ", %b : " + x +
-         ", " + w + " -> " + y + "\n      %1 = graph.quantized_linear " +
-         input + ", %e : " + x + ", " + w + " -> " + y +
-         "\n      %2 = graph.silu %0 : " + y +
-         "\n      %3 = graph.mul %2, %1 : " + y + ", " + y + " -> " + y +
-         "\n      graph.yield %3 : " + y + "\n    }\n    return %y : " + y +
-         "\n  }\n}\n";
-}
-
-/// `text` with a config of choice for its region; `staged` columns, if any, and
-/// other choices.
-std::string tiledText(std::string text, const codegen::LinearTile &tile,
-                      const std::string &choices = "", int64_t staged = 0) {
-  std::string config;
-  llvm::raw_string_ostream(config)
-      << "attributes {lowering_config = #graph.lowering_config<\""
-      << (tile.isGemv ? "gemv" : "gemm") << "\", workgroup = ["
-      << tile.workgroup[0] << ", " << tile.workgroup[1] << ", 1], tile = ["
-      << tile.rows << ", " << tile.columns << ", " << tile.kStep;
-  for (int64_t size : {staged, tile.tileWorkgroups})
-    if (staged + tile.tileWorkgroups != 0)
-      llvm::raw_string_ostream(config) << ", " << size;
-  llvm::raw_string_ostream(config) << "]" << choices << ">} ";
-  return text.insert(text.find("{\n", text.find("graph.region")), config);
-}
-
-class LinearTest : public KernelTest {
-protected:
-  /// The input's numbers are up to `size`.
-  void checkLinear(const TestWeight &weight, int maxRows, int rows,
-                   double tolerance, const std::string &target = "lavapipe",
-                   float size = 1) {
-    SCOPED_TRACE(target + " " + weight.encoding + " " +
-                 std::to_string(weight.rows) + "x" +
-                 std::to_string(weight.columns) + " rows " +
-                 std::to_string(rows) + " of " + std::to_string(maxRows));
-    ProgramRunner::Options options;
-    options.target = target;
-    auto runner = compile(linearText(weight, maxRows), options);
-    ASSERT_TRUE(runner);
-    writeWeight(*runner, "w", weight);
-    std::vector<float> x = Numbers(7).take(size_t(rows) * weight.columns);
-    for (float &number : x)
-      number *= size;
-    runner->write("x", padRows(x, weight.columns));
-    runner->run("f", 0, rows);
-    expectClose(unpadRows(runner->read<float>("y"), rows, weight.rows),
-                multiply(x, weight), tolerance);
-  }
-};
 
 //===----------------------------------------------------------------------===//
 // Whole numbers: every partial sum is exact in f32, so results are too, in any
@@ -323,54 +179,6 @@ TEST_F(LinearTest, biasAndResidual) {
     }
 }
 
-class GateTest : public LinearTest {
-protected:
-  void check(const char *encoding, int rows, double tolerance,
-             const std::string &target = "lavapipe",
-             const codegen::LinearTile *tile = nullptr,
-             const std::string &choices = "", int64_t staged = 0) {
-    SCOPED_TRACE(target + " " + encoding + " rows " + std::to_string(rows));
-    constexpr int kColumns = 256, kOutputs = 40;
-    TestWeight gate = makeRandomWeight(encoding, kOutputs, kColumns, 12),
-               up = makeRandomWeight(encoding, kOutputs, kColumns, 13);
-    bool hasNorm = rows <= 8;
-    ProgramRunner::Options options;
-    options.target = target;
-    std::string text = gateText(gate, rows, hasNorm);
-    auto runner =
-        compile(tile ? tiledText(text, *tile, choices, staged) : text, options);
-    ASSERT_TRUE(runner);
-    std::vector<float> x = Numbers(4).take(size_t(rows) * kColumns),
-                       gain = Numbers(5).take(kColumns);
-    writeWeight(*runner, "w", gate);
-    writeWeight(*runner, "v", up);
-    runner->write("x", x);
-    if (hasNorm)
-      runner->write("gain", gain);
-    runner->run("f", 0, rows);
-    if (hasNorm)
-      normalize(x, gain);
-    std::vector<double> expected = multiply(x, gate), other = multiply(x, up);
-    for (size_t i = 0; i < expected.size(); ++i)
-      expected[i] = expected[i] / (1 + std::exp(-expected[i])) * other[i];
-    expectClose(unpadRows(runner->read<float>("y"), rows, kOutputs), expected,
-                tolerance);
-  }
-
-private:
-  static void normalize(std::vector<float> &x, const std::vector<float> &gain) {
-    size_t columns = gain.size();
-    for (size_t row = 0; row < x.size(); row += columns) {
-      double squares = 0;
-      for (size_t k = 0; k < columns; ++k)
-        squares += double(x[row + k]) * x[row + k];
-      double root = std::sqrt(squares / static_cast<double>(columns) + 1e-5);
-      for (size_t k = 0; k < columns; ++k)
-        x[row + k] = static_cast<float>(x[row + k] * double(gain[k]) / root);
-    }
-  }
-};
-
 TEST_F(GateTest, gateAndUpWithNorm) {
   for (int rows : {1, 3, 8, 32})
     for (const char *encoding : {"f32", "q8_0", "q4_k"})
@@ -505,7 +313,7 @@ TEST_F(GateTest, nibblesByHalves) {
 class SubgroupSumsTest : public GateTest {
 protected:
   void SetUp() override {
-    if (ProgramRunner::sharedDevice()->subgroupSize() != kDescribedSubgroupSize)
+    if (!hasDescribedSubgroups())
       GTEST_SKIP() << "this device's subgroups are of another size";
     GateTest::SetUp();
   }
@@ -562,7 +370,7 @@ TEST_F(SubgroupSumsTest, ofPartsOfTilesAndGroups) {
 // Lanes that hand each other the input, times the norm's gain: groups of 16
 // and 32 columns, and plain numbers.
 TEST_F(GateTest, inputsOfSubgroups) {
-  if (ProgramRunner::sharedDevice()->subgroupSize() != kDescribedSubgroupSize)
+  if (!hasDescribedSubgroups())
     GTEST_SKIP() << "this device's subgroups are of another size";
   for (int64_t lanes : {8, 16})
     for (const char *encoding : {"f16", "q4_0", "q6_k"})
@@ -578,7 +386,7 @@ TEST_F(GateTest, inputsOfSubgroups) {
 
 // The weight has five tiles, so that the last workgroup has too few.
 TEST_F(LinearTest, inputsOfSubgroupsForSeveralTiles) {
-  if (ProgramRunner::sharedDevice()->subgroupSize() != kDescribedSubgroupSize)
+  if (!hasDescribedSubgroups())
     GTEST_SKIP() << "this device's subgroups are of another size";
   for (int64_t tiles : {1, 2, 4}) {
     SCOPED_TRACE(std::to_string(tiles) + " tiles");

@@ -70,7 +70,8 @@ protected:
   }
 
   void check(const Shape &shape,
-             const std::vector<std::pair<int, int>> &positionsAndRows) {
+             const std::vector<std::pair<int, int>> &positionsAndRows,
+             double tolerance = 1e-5) {
     auto runner = compile(text(shape), {shape.target, shape.cacheType});
     ASSERT_TRUE(runner);
     for (auto [position, rows] : positionsAndRows) {
@@ -82,7 +83,7 @@ protected:
         keepAsCodes(shape, step.k);
         keepAsCodes(shape, step.v);
       }
-      expectClose(found, expected(shape, step), 1e-5);
+      expectClose(found, expected(shape, step), tolerance);
     }
   }
 };
@@ -254,6 +255,24 @@ TEST_F(SdpaTest, tilesOfMobileTargets) {
           shape.target = target;
           check(shape, {{0, 1}, {250, std::min(maxRows, 33)}});
         }
+}
+
+// In matrix units queries, keys and what they are weighed by are f16, each of
+// which errs by 2^-12.
+TEST_F(SdpaTest, matrixUnits) {
+  for (int headDim : {64, 128})
+    for (int group : {1, 2, 5}) {
+      SCOPED_TRACE(std::to_string(headDim) + ", " + std::to_string(group));
+      Shape shape = {2 * group, 2, headDim, 1200, 64};
+      shape.target = "nvidia-h200";
+      shape.cacheType = "f16";
+      check(shape, {{0, 1}, {0, 64}, {5, 17}, {250, 40}, {1000, 64}}, 2e-3);
+      if (group != 2)
+        continue;
+      shape.window = 100;
+      shape.softCap = 5;
+      check(shape, {{0, 64}, {250, 40}}, 2e-3);
+    }
 }
 
 TEST_F(SdpaTest, slidingWindow) {

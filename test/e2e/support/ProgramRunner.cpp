@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ProgramRunner: passes to SPIR-V, then one dispatch after another.
+// ProgramRunner: passes to kernels, then one dispatch after another.
 
 #include "test/e2e/support/ProgramRunner.h"
 
 #include "codegen/Lowering/Passes.h"
-#include "codegen/SPIRV/Passes.h"
 #include "codegen/Strategy/Passes.h"
 #include "codegen/Targets/Targets.h"
 #include "compiler/Pipelines/Registration.h"
@@ -26,19 +25,26 @@ ComputeDevice *ProgramRunner::sharedDevice() {
 std::unique_ptr<ProgramRunner> ProgramRunner::compile(ComputeDevice &device,
                                                       const std::string &text,
                                                       const Options &options) {
-  std::unique_ptr<ProgramRunner> runner(new ProgramRunner(device));
-  if (!runner->compileText(text, options) || !runner->createKernels())
+  return compile(makeVulkanBackend(device), text, options);
+}
+
+std::unique_ptr<ProgramRunner>
+ProgramRunner::compileForHost(const std::string &text, const Options &options) {
+  return compile(makeLockstepBackend(), text, options);
+}
+
+std::unique_ptr<ProgramRunner>
+ProgramRunner::compile(std::unique_ptr<KernelBackend> backend,
+                       const std::string &text, const Options &options) {
+  std::unique_ptr<ProgramRunner> runner(new ProgramRunner(std::move(backend)));
+  if (!runner->compileText(text, options))
     return nullptr;
+  for (auto kernel : runner->module->getOps<program::KernelOp>())
+    if (!runner->backend->addKernel(kernel))
+      return nullptr;
   for (auto entry : runner->module->getOps<program::EntryOp>())
     runner->createEntry(entry);
   return runner;
-}
-
-ProgramRunner::~ProgramRunner() {
-  for (auto &[name, kernel] : kernels)
-    device.release(kernel);
-  for (auto &[name, buffer] : buffers)
-    device.release(buffer);
 }
 
 bool ProgramRunner::compileText(const std::string &text,
@@ -70,20 +76,8 @@ bool ProgramRunner::compileText(const std::string &text,
   passes.addPass(codegen::createSelectLoweringConfigsPass());
   passes.addPass(codegen::createLowerRegionsPass());
   passes.addPass(codegen::createAddSamplingPass());
-  passes.addPass(codegen::createConvertKernelsToSpirvPass());
+  backend->addPasses(passes);
   return mlir::succeeded(passes.run(*module));
-}
-
-bool ProgramRunner::createKernels() {
-  for (auto kernel : module->getOps<program::KernelOp>()) {
-    if (!kernel.getSpirv())
-      return false;
-    std::vector<uint32_t> words(kernel.getSpirv()->begin(),
-                                kernel.getSpirv()->end());
-    kernels[kernel.getSymName().str()] = device.createKernel(
-        words, static_cast<uint32_t>(kernel.getNumBindings()));
-  }
-  return true;
 }
 
 /// Buffers with names are shared by all entries; others belong to their slice.
@@ -96,25 +90,26 @@ std::string ProgramRunner::bufferKey(program::SliceOp slice) {
 }
 
 void ProgramRunner::createEntry(program::EntryOp entry) {
-  mlir::DenseMap<mlir::Value, VkBuffer> bufferOf;
+  mlir::DenseMap<mlir::Value, size_t> bufferOf;
   for (auto slice : entry.getOps<program::SliceOp>()) {
-    ComputeDevice::Buffer &buffer = buffers[bufferKey(slice)];
-    if (!buffer.buffer)
-      buffer = device.allocate(slice.getBytes());
-    bufferOf[slice.getResult()] = buffer.buffer;
+    Buffer buffer = {buffers.size(), static_cast<size_t>(slice.getBytes()),
+                     nullptr};
+    auto [found, isNew] = buffers.try_emplace(bufferKey(slice), buffer);
+    if (isNew)
+      found->second.data = backend->addBuffer(buffer.bytes);
+    bufferOf[slice.getResult()] = found->second.number;
   }
   for (auto dispatch : entry.getOps<program::DispatchOp>()) {
-    ComputeDevice::Dispatch one = {
-        &kernels.at(dispatch.getKernel().str()), {}, {}};
+    KernelBackend::Dispatch one = {dispatch.getKernel().str(), {}, {}};
     for (auto [i, count] : llvm::enumerate(dispatch.getGroups()))
       one.groups[i] = static_cast<uint32_t>(count);
     for (mlir::Value slice : dispatch.getBindings())
       one.buffers.push_back(bufferOf.lookup(slice));
-    entries[entry.getSymName().str()].dispatches.push_back(std::move(one));
+    entries[entry.getSymName().str()].push_back(std::move(one));
   }
 }
 
-ComputeDevice::Buffer &ProgramRunner::find(const std::string &name, int plane) {
+ProgramRunner::Buffer &ProgramRunner::find(const std::string &name, int plane) {
   auto found = buffers.find(name + " " + std::to_string(plane));
   if (found != buffers.end())
     return found->second;
@@ -124,7 +119,7 @@ ComputeDevice::Buffer &ProgramRunner::find(const std::string &name, int plane) {
 
 void ProgramRunner::writeBytes(const std::string &name, int plane,
                                const void *data, size_t bytes) {
-  ComputeDevice::Buffer &buffer = find(name, plane);
+  Buffer &buffer = find(name, plane);
   if (bytes > buffer.bytes)
     llvm::report_fatal_error(
         llvm::StringRef("too much for buffer '" + name + "'"));
@@ -132,7 +127,7 @@ void ProgramRunner::writeBytes(const std::string &name, int plane,
 }
 
 void ProgramRunner::spoil(const std::string &name) {
-  ComputeDevice::Buffer &buffer = find(name, 0);
+  Buffer &buffer = find(name, 0);
   std::memset(buffer.data, 0xff, buffer.bytes);
 }
 
@@ -150,7 +145,7 @@ double ProgramRunner::run(const std::string &entry, int position, int rows,
   auto step = buffers.find("step 0");
   if (step != buffers.end())
     std::memcpy(step->second.data, words, sizeof(words));
-  return device.run(entries.at(entry).dispatches);
+  return backend->run(entries.at(entry));
 }
 
 } // namespace llmc::test

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compiles a module of graph regions with the codegen passes and runs its
-// entries on the machine's Vulkan device: kernels under test with no runtime,
-// file or planner in between. Every slice is a buffer of its own.
+// entries on the machine's Vulkan device or on the host: kernels under test
+// with no runtime, file or planner in between. Every slice is a buffer of its
+// own.
 
 #ifndef LLMC_TEST_E2E_SUPPORT_PROGRAMRUNNER_H
 #define LLMC_TEST_E2E_SUPPORT_PROGRAMRUNNER_H
 
-#include "dialects/Program/Program.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "test/e2e/support/ComputeDevice.h"
+#include "test/e2e/support/KernelBackend.h"
 
 #include <map>
 #include <string>
@@ -41,7 +41,10 @@ public:
   static std::unique_ptr<ProgramRunner> compile(ComputeDevice &device,
                                                 const std::string &text,
                                                 const Options &options);
-  ~ProgramRunner();
+  /// Likewise, for a target that need not be here: kernels run in lockstep on
+  /// the host (LockstepKernel.h).
+  static std::unique_ptr<ProgramRunner> compileForHost(const std::string &text,
+                                                       const Options &options);
   ProgramRunner(const ProgramRunner &) = delete;
   ProgramRunner &operator=(const ProgramRunner &) = delete;
 
@@ -54,7 +57,7 @@ public:
   }
   template <typename T>
   std::vector<T> read(const std::string &name) {
-    const ComputeDevice::Buffer &buffer = find(name, 0);
+    const Buffer &buffer = find(name, 0);
     auto *data = static_cast<const T *>(buffer.data);
     return std::vector<T>(data, data + buffer.bytes / sizeof(T));
   }
@@ -72,25 +75,28 @@ public:
   mlir::ModuleOp getModule() { return *module; }
 
 private:
-  struct Entry {
-    std::vector<ComputeDevice::Dispatch> dispatches;
+  struct Buffer {
+    size_t number, bytes;
+    void *data;
   };
 
-  explicit ProgramRunner(ComputeDevice &device) : device(device) {}
+  explicit ProgramRunner(std::unique_ptr<KernelBackend> backend)
+      : backend(std::move(backend)) {}
+  static std::unique_ptr<ProgramRunner>
+  compile(std::unique_ptr<KernelBackend> backend, const std::string &text,
+          const Options &options);
   bool compileText(const std::string &text, const Options &options);
-  bool createKernels();
   void createEntry(program::EntryOp entry);
   std::string bufferKey(program::SliceOp slice);
   void writeBytes(const std::string &name, int plane, const void *data,
                   size_t bytes);
-  ComputeDevice::Buffer &find(const std::string &name, int plane);
+  Buffer &find(const std::string &name, int plane);
 
-  ComputeDevice &device;
+  std::unique_ptr<KernelBackend> backend;
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::map<std::string, ComputeDevice::Kernel> kernels;
-  std::map<std::string, ComputeDevice::Buffer> buffers;
-  std::map<std::string, Entry> entries;
+  std::map<std::string, Buffer> buffers;
+  std::map<std::string, std::vector<KernelBackend::Dispatch>> entries;
 };
 
 } // namespace llmc::test
