@@ -17,10 +17,12 @@ constexpr const char *kTarget = "nvidia-h200";
 /// One row, whose codes are fragments as they are loaded.
 class FragmentTest : public GateTest {
 protected:
-  static std::string config(int lanes, int chunk, int tileWorkgroups) {
+  static std::string config(int lanes, int chunk, int tileWorkgroups,
+                            int columns = 32) {
     return "\"gemv_matrix\", workgroup = [" + std::to_string(lanes) +
-           ", 1, 1], tile = [1, 4, " + std::to_string(chunk) + ", " +
-           std::to_string(tileWorkgroups) + "], reduction = subgroup";
+           ", 1, 1], tile = [1, " + std::to_string(columns) + ", " +
+           std::to_string(chunk) + ", " + std::to_string(tileWorkgroups) +
+           "], reduction = subgroup";
   }
 };
 
@@ -63,6 +65,20 @@ TEST_F(FragmentTest, pairsBehindANorm) {
     checkConfig("q6_k", 1, 4e-6, kTarget, config(128, 64, workgroups),
                 {512, 40});
   }
+}
+
+/// 16 rows of the weight a workgroup: a lane has two rows of a quad, and loads
+/// half of what planes of any width have for it.
+TEST_F(FragmentTest, halfQuads) {
+  for (const char *encoding : {"q4_k", "q5_k", "q6_k", "q4_0", "q4_1", "i4_g64",
+                               "i4_g64_asym", "i4_channel", "i4_channel_asym"})
+    for (int lanes : {64, 1024}) {
+      int chunk = std::string(encoding) == "q6_k" ? 64 : 128;
+      checkLinear(makeRandomWeight(encoding, 75, 1280, 8), 1, 1, 2e-6, kTarget,
+                  1, config(lanes, chunk, 0, 16));
+    }
+  checkConfig("q4_k", 1, 4e-6, kTarget, config(128, 128, 0, 16), {512, 40});
+  checkConfig("q6_k", 1, 4e-6, kTarget, config(128, 64, 0, 16), {512, 40});
 }
 
 //===----------------------------------------------------------------------===//
