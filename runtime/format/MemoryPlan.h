@@ -18,9 +18,10 @@ struct MemoryPlan {
   uint64_t arena = 0;
   uint64_t states = 0;      // KV caches, for the whole context
   uint64_t hostVisible = 0; // inputs and outputs, which the host reaches too
-  // Only while a file is loaded:
-  uint64_t staging = 0;  // where the host does not reach all of the device
-  uint64_t selfTest = 0; // while the kernels are tested
+  // For a while:
+  uint64_t staging = 0;  // in a load, where the host does not reach all of the
+                         // device
+  uint64_t selfTest = 0; // while kernels are tested
 
   uint64_t ofSession() const { return arena + states + hostVisible; }
   /// Of a module with one session.

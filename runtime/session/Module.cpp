@@ -5,10 +5,12 @@
 #include "runtime/session/Module.h"
 
 #include "runtime/session/DeviceLimits.h"
+#include "runtime/session/LaterTests.h"
 #include "runtime/session/SelfTest.h"
 #include "runtime/session/SelfTestRecord.h"
 
 #include <algorithm>
+#include <numeric>
 #include <thread>
 
 namespace llmc::runtime {
@@ -25,8 +27,20 @@ private:
   StatusOr<vulkan::DeviceChoice> choose(const format::Manifest &manifest);
   StatusOr<bool> tryVariant(const vulkan::DeviceChoice &choice);
   Status createDevice(const vulkan::DeviceChoice &choice);
-  Status prepare(const vulkan::DeviceChoice &choice, BuildOrder buildOrder);
-  StatusOr<std::string> test(SelfTestRecord &record);
+  Status prepare(const vulkan::DeviceChoice &choice,
+                 std::vector<uint32_t> order);
+  /// The cases that are not known to pass; none where nothing is to be tested.
+  TestPlan planOf(const SelfTestRecord &record) const;
+  StatusOr<std::string> test(TestPlan plan,
+                             std::unique_ptr<SelfTestRecord> record);
+  unsigned numThreads() const {
+    return options.numThreads
+               ? options.numThreads
+               : std::max(1u, std::thread::hardware_concurrency());
+  }
+  bool hasFault() const {
+    return options.fault.kind != InjectedFault::Kind::None;
+  }
   bool injects(InjectedFault::Kind kind) const {
     return options.fault.kind == kind &&
            options.fault.variant == module->variant().target().name();
@@ -81,66 +95,110 @@ Status ModuleLoader::createDevice(const vulkan::DeviceChoice &choice) {
 
 /// Device and weights of the chosen variant, while its pipelines are built.
 Status ModuleLoader::prepare(const vulkan::DeviceChoice &choice,
-                             BuildOrder buildOrder) {
+                             std::vector<uint32_t> order) {
   LLMC_RETURN_IF_ERROR(createDevice(choice));
   LLMC_ASSIGN_OR_RETURN(module->cache,
                         vulkan::PipelineCache::create(
                             module->device(), options.pipelineCacheFolder,
                             module->file->contentHash()));
-  const unsigned numThreads =
-      options.numThreads ? options.numThreads
-                         : std::max(1u, std::thread::hardware_concurrency());
   LLMC_ASSIGN_OR_RETURN(
       module->kernels,
       Pipelines::create(
           module->device(), *module->file, *module->chosen, *module->cache,
-          *module->timeline, numThreads, buildOrder,
+          *module->timeline, numThreads(), std::move(order),
           injects(InjectedFault::Kind::Wrong) ? &options.fault.kernel
                                               : nullptr));
-  if (numThreads == 1)
+  if (numThreads() == 1)
     LLMC_RETURN_IF_ERROR(module->kernels->requireAll());
   const Timeline::Mark mark(*module->timeline, "weights");
   LLMC_ASSIGN_OR_RETURN(module->deviceWeights,
                         Weights::load(module->device(), *module->file,
-                                      *module->chosen, numThreads));
+                                      *module->chosen, numThreads()));
   return okStatus();
 }
 
-/// The problem of the loaded variant; empty: none.
-StatusOr<std::string> ModuleLoader::test(SelfTestRecord &record) {
+/// Under what a record keeps that the first cases of a variant have passed.
+static std::string nameOfFirst(const std::string &variant) {
+  return variant + ", first cases";
+}
+
+TestPlan ModuleLoader::planOf(const SelfTestRecord &record) const {
+  TestPlan plan = planTests(*module->chosen);
+  // A later case that fails is no use to a load that does not know of it.
+  const bool hasStages = options.selfTest == SelfTestMode::WhenUnknown &&
+                         !options.pipelineCacheFolder.empty() &&
+                         numThreads() > 1;
+  if (!hasStages) {
+    plan.firstCases.insert(plan.firstCases.end(), plan.laterCases.begin(),
+                           plan.laterCases.end());
+    plan.laterCases.clear();
+    plan.isFirst.assign(plan.isFirst.size(), true);
+  } else if (!hasFault() &&
+             record.find(nameOfFirst(module->chosen->target().name()))) {
+    plan.firstCases.clear();
+  }
+  return plan;
+}
+
+/// Tests the first cases of the loaded variant and leaves the others to be
+/// tested later. Returns the problem; empty: none.
+StatusOr<std::string>
+ModuleLoader::test(TestPlan plan, std::unique_ptr<SelfTestRecord> record) {
   const Timeline::Mark mark(*module->timeline, "self-test");
   SelfTestOptions testOptions;
   testOptions.pretendsUnstable = injects(InjectedFault::Kind::Unstable);
-  LLMC_ASSIGN_OR_RETURN(SelfTestReport report,
-                        runSelfTest(module, testOptions));
-  module->selfTest = "passed " + std::to_string(report.numCases) + " cases";
+  testOptions.cases = &plan.firstCases;
+  SelfTestReport report;
+  if (!plan.firstCases.empty()) {
+    LLMC_ASSIGN_OR_RETURN(report, runSelfTest(module, testOptions));
+    module->selfTest = "passed " + std::to_string(report.numCases) + " cases";
+  }
+  const std::string &name = module->variant().target().name();
+  const bool isLeft = report.hasPassed() && !plan.laterCases.empty();
+  if (hasFault())
+    record.reset();
+  else if (!plan.firstCases.empty())
+    record->set(isLeft ? nameOfFirst(name) : name,
+                report.hasPassed() ? "" : report.asReason());
   if (!report.hasPassed())
-    report.problem = "failed its self-test: " + report.problem;
-  if (options.fault.kind == InjectedFault::Kind::None)
-    record.set(module->variant().target().name(), report.problem);
-  return std::move(report.problem);
+    return report.asReason();
+  if (isLeft) {
+    module->selfTest += ", " + std::to_string(plan.laterCases.size()) +
+                        " are left for longer prompts";
+    module->later = std::make_unique<LaterTests>(std::move(plan), testOptions,
+                                                 std::move(record));
+  }
+  return std::string();
 }
 
 /// Loads the chosen variant; false when its self-test failed, now or before.
 StatusOr<bool> ModuleLoader::tryVariant(const vulkan::DeviceChoice &choice) {
   const bool hasTest = module->chosen->has_self_test();
   const bool isTested = hasTest && options.selfTest != SelfTestMode::Never;
-  SelfTestRecord record(engine.devices()[choice.device],
-                        isTested ? options.pipelineCacheFolder : "",
-                        module->file->contentHash());
+  auto record = std::make_unique<SelfTestRecord>(
+      engine.devices()[choice.device],
+      isTested ? options.pipelineCacheFolder : "", module->file->contentHash());
   std::optional<std::string> problem;
-  if (isTested && options.selfTest == SelfTestMode::WhenUnknown &&
-      options.fault.kind == InjectedFault::Kind::None)
-    problem = record.find(module->chosen->target().name());
+  if (isTested && options.selfTest == SelfTestMode::WhenUnknown && !hasFault())
+    problem = record->find(module->chosen->target().name());
   module->selfTest = !hasTest   ? "the file has none"
                      : isTested ? "passed before on this driver"
                                 : "not asked for";
-  if (!problem || problem->empty())
-    LLMC_RETURN_IF_ERROR(prepare(choice, isTested && !problem
-                                             ? BuildOrder::LargestFirst
-                                             : BuildOrder::OfFile));
-  if (isTested && !problem) {
-    LLMC_ASSIGN_OR_RETURN(problem, test(record));
+  const bool isToTest = isTested && !problem;
+  TestPlan plan;
+  if (isToTest)
+    plan = planOf(*record);
+  if (!problem || problem->empty()) {
+    // A test waits for its kernels, steps need them as the file has them.
+    std::vector<uint32_t> order(
+        static_cast<size_t>(module->chosen->kernels_size()));
+    std::iota(order.begin(), order.end(), 0);
+    LLMC_RETURN_IF_ERROR(prepare(
+        choice, plan.firstCases.empty() ? std::move(order)
+                                        : buildOrder(*module->chosen, plan)));
+  }
+  if (isToTest) {
+    LLMC_ASSIGN_OR_RETURN(problem, test(std::move(plan), std::move(record)));
   }
   if (!problem || problem->empty())
     return true;

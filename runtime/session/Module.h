@@ -18,9 +18,13 @@
 
 namespace llmc::runtime {
 
+class LaterTests;
+
 /// When a variant's kernels are tested on the device.
 enum class SelfTestMode {
-  WhenUnknown, // the driver's verdict is not in the pipeline cache folder
+  /// Those whose verdict is not in the pipeline cache folder. Where there is
+  /// one, kernels that only steps of more rows use wait for the first of those.
+  WhenUnknown,
   Always,
   Never,
 };
@@ -56,11 +60,12 @@ struct ModuleOptions {
 class Module {
 public:
   /// Opens the file, chooses device and variant, uploads weights and tests the
-  /// kernels, while threads build pipelines. Where nothing is to be tested they
-  /// may go on when `load` has returned: a kernel that can't be built is then
-  /// the error of the first step that needs it. A variant that fails its
-  /// self-test is passed over for the next one that can run; when none is left
-  /// the error is NoDevice and tells what was wrong with each.
+  /// kernels, while threads build pipelines. They may go on when `load` has
+  /// returned: a kernel that can't be built is then the error of the first step
+  /// that needs it, and so is one that fails a later test (LaterTests.h). A
+  /// variant that fails its self-test is passed over for the next one that can
+  /// run; when none is left the error is NoDevice and tells what was wrong with
+  /// each.
   static StatusOr<std::shared_ptr<Module>> load(const Engine &engine,
                                                 const std::string &path,
                                                 const ModuleOptions &options);
@@ -69,8 +74,9 @@ public:
   const format::Reader &reader() const { return *file; }
   const format::Manifest &manifest() const { return file->manifest(); }
   const format::Variant &variant() const { return *chosen; }
-  /// "passed 31 cases", "passed before on this driver", "not asked for", "the
-  /// file has none".
+  /// What the load gave: "passed 31 cases", "passed before on this driver",
+  /// "not asked for", "the file has none"; where cases are left, their number
+  /// behind that.
   const std::string &selfTestSummary() const { return selfTest; }
   /// Variants that were passed over since they failed their self-test.
   size_t numFailedVariants() const { return numFailed; }
@@ -79,6 +85,8 @@ public:
   vulkan::Device &device() const { return *vulkanDevice; }
   Pipelines &pipelines() const { return *kernels; }
   const Weights &weights() const { return *deviceWeights; }
+  /// What the load did not test; null: nothing.
+  LaterTests *laterTests() const { return later.get(); }
   bool pipelineCacheWasUsed() const { return cache->wasLoaded(); }
   /// What loading spent its time on: "open", "device", "weights", "self-test",
   /// and each kernel.
@@ -97,6 +105,7 @@ private:
   std::unique_ptr<vulkan::PipelineCache> cache;
   std::unique_ptr<Pipelines> kernels;
   std::optional<Weights> deviceWeights;
+  std::unique_ptr<LaterTests> later;
 };
 
 } // namespace llmc::runtime

@@ -76,7 +76,7 @@ StatusOr<std::unique_ptr<Pipelines>>
 Pipelines::create(vulkan::Device &device, const format::Reader &reader,
                   const format::Variant &variant, vulkan::PipelineCache &cache,
                   Timeline &timeline, unsigned numThreads,
-                  BuildOrder buildOrder, const std::string *damagedName) {
+                  std::vector<uint32_t> order, const std::string *damagedName) {
   LLMC_RETURN_IF_ERROR(verifyCode(reader, variant));
   std::unique_ptr<Pipelines> result(
       new Pipelines(device, reader, variant, cache, timeline));
@@ -84,7 +84,7 @@ Pipelines::create(vulkan::Device &device, const format::Reader &reader,
     result->damaged = damageFirstKernel(reader, variant, *damagedName);
   LLMC_RETURN_IF_ERROR(result->createLayouts());
   result->slots.resize(static_cast<size_t>(variant.kernels_size()));
-  result->setOrder(buildOrder);
+  result->order = std::move(order);
   try {
     while (numThreads > 1 &&
            result->threads.size() <
@@ -164,17 +164,6 @@ void Pipelines::build(size_t kernel, Lock &lock) {
     lock.lock();
   }
   changed.notify_all();
-}
-
-void Pipelines::setOrder(BuildOrder buildOrder) {
-  order.resize(slots.size());
-  std::iota(order.begin(), order.end(), 0);
-  if (buildOrder == BuildOrder::LargestFirst)
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      const uint64_t sizeOfA = variant.kernels(static_cast<int>(a)).code_size(),
-                     sizeOfB = variant.kernels(static_cast<int>(b)).code_size();
-      return sizeOfA != sizeOfB ? sizeOfA > sizeOfB : a < b;
-    });
 }
 
 /// Required ones first.

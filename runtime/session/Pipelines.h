@@ -20,19 +20,12 @@
 
 namespace llmc::runtime {
 
-/// In which order pipelines are built before anyone requires them.
-enum class BuildOrder {
-  OfFile, // in which steps need them
-  /// Those with the most code, which take longest, are begun first: then the
-  /// last one is there soonest.
-  LargestFirst
-};
-
 /// Owns pipelines and their layouts. Threads of its own build them while the
 /// caller goes on; who needs some waits for these alone. Any thread.
 class Pipelines {
 public:
-  /// Checks the code sections and begins. `numThreads`: that build, as drivers
+  /// Checks the code sections and begins, in `order`, which has all kernels.
+  /// `numThreads`: that build, as drivers
   /// need up to seconds for one; with one nothing is built before it is
   /// required, by the thread that requires it. When the last one is there
   /// `cache` is saved. `damagedName`, if any: a kernel whose name begins so is
@@ -42,7 +35,7 @@ public:
   static StatusOr<std::unique_ptr<Pipelines>>
   create(vulkan::Device &device, const format::Reader &reader,
          const format::Variant &variant, vulkan::PipelineCache &cache,
-         Timeline &timeline, unsigned numThreads, BuildOrder buildOrder,
+         Timeline &timeline, unsigned numThreads, std::vector<uint32_t> order,
          const std::string *damagedName = nullptr);
   /// Waits for the kernels that are being built; the others are left out.
   ~Pipelines();
@@ -86,7 +79,6 @@ private:
                                          const std::string &name);
   StatusOr<std::unique_ptr<vulkan::Pipeline>> createPipeline(size_t kernel);
   void build(size_t kernel, Lock &lock);
-  void setOrder(BuildOrder buildOrder);
   std::optional<size_t> nextKernel();
   void work() noexcept;
   void saveCache() noexcept;

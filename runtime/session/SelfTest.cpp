@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 namespace llmc::runtime {
@@ -154,7 +155,10 @@ StatusOr<std::string> SelfTester::problemOf(const format::SelfTestCase &one) {
 
 StatusOr<SelfTestReport> SelfTester::run() {
   SelfTestReport report;
-  for (const format::SelfTestCase &one : test.cases()) {
+  std::vector<uint32_t> all(static_cast<size_t>(test.cases_size()));
+  std::iota(all.begin(), all.end(), 0);
+  for (const uint32_t number : options.cases ? *options.cases : all) {
+    const format::SelfTestCase &one = test.cases(static_cast<int>(number));
     LLMC_ASSIGN_OR_RETURN(const std::string problem, problemOf(one));
     ++report.numCases;
     if (problem.empty())

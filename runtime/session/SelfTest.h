@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace llmc::runtime {
 
@@ -19,6 +20,8 @@ struct SelfTestOptions {
   unsigned numRuns = 2;
   /// For tests of the fallback: every other run is off by a bit.
   bool pretendsUnstable = false;
+  /// Numbers of the cases to run; null: all.
+  const std::vector<uint32_t> *cases = nullptr;
 };
 
 /// What came of it.
@@ -27,9 +30,11 @@ struct SelfTestReport {
   std::string problem; // empty: none. Names the case, the result and numbers
 
   bool hasPassed() const { return problem.empty(); }
+  /// Why a variant is passed over.
+  std::string asReason() const { return "failed its self-test: " + problem; }
 };
 
-/// Runs the cases of the module's variant until one is wrong. A variant without
+/// Runs cases of the module's variant until one is wrong. A variant without
 /// a self-test passes, with 0 cases. Fails when the device does.
 StatusOr<SelfTestReport> runSelfTest(std::shared_ptr<const Module> module,
                                      const SelfTestOptions &options);

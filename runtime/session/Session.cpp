@@ -4,6 +4,7 @@
 
 #include "runtime/session/Session.h"
 
+#include "runtime/session/LaterTests.h"
 #include "runtime/session/OneTimeCommands.h"
 #include "runtime/session/Ports.h"
 #include "runtime/session/StagedCopy.h"
@@ -252,12 +253,12 @@ Status Session::State::recordEntry(uint32_t index) {
   return recording.end();
 }
 
-/// Waits for the kernels of the entry.
+/// Waits for the kernels of the entry, and until they are tested.
 Status Session::State::requireKernels(uint32_t index) const {
-  std::vector<uint32_t> kernels;
-  for (const format::Command &command : entry(index).commands())
-    if (command.has_dispatch())
-      kernels.push_back(command.dispatch().kernel());
+  const std::vector<uint32_t> kernels = kernelsOf(entry(index));
+  // The program of the test itself is another.
+  if (module->laterTests() && program == &module->variant())
+    LLMC_RETURN_IF_ERROR(module->laterTests()->testBefore(kernels, module));
   return module->pipelines().require(kernels);
 }
 

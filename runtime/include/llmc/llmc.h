@@ -109,7 +109,13 @@ LLMC_API const char *llmc_engine_device_name(const llmc_engine_t *engine,
  * against numbers in the file. */
 typedef enum llmc_self_test_mode {
   LLMC_SELF_TEST_WHEN_UNKNOWN = 0, /* unless pipeline_cache_dir knows what this
-                                      driver gave with this file */
+                                      driver gave with this file. Where there is
+                                      such a folder, kernels that only prompts
+                                      of more than 32 tokens use are tested
+                                      before the first of these, which fails
+                                      with LLMC_STATUS_SELF_TEST_FAILED when one
+                                      is wrong; the next load then takes the
+                                      next variant */
   LLMC_SELF_TEST_ALWAYS = 1,
   LLMC_SELF_TEST_NEVER = 2
 } llmc_self_test_mode_t;
@@ -144,8 +150,9 @@ LLMC_API void llmc_module_destroy(llmc_module_t *module);
 LLMC_API const char *llmc_module_device_name(const llmc_module_t *module);
 /* Which variant runs and why; which failed their self-test, and where. */
 LLMC_API const char *llmc_module_choice(const llmc_module_t *module);
-/* What the self-test gave: "passed 31 cases", "passed before on this driver",
- * "not asked for", "the file has none". Since version 3. */
+/* What the self-test gave at load: "passed 31 cases", "passed before on this
+ * driver", "not asked for", "the file has none"; ", 20 are left for longer
+ * prompts" may follow. Since version 3. */
 LLMC_API const char *llmc_module_self_test(const llmc_module_t *module);
 
 /* Runs the self-test of the variant of the file at |path| that would run first,

@@ -125,5 +125,37 @@ TEST(SelfTest, AVariantThatFailsIsPassedOver) {
             std::string::npos);
 }
 
+/// A kernel that only steps of 128 rows have: short prompts do not wait for it,
+/// the first long one finds it out.
+TEST(SelfTest, AKernelOfLongPromptsIsTestedBeforeTheFirst) {
+  LLMC_E2E_NEED_DEVICE();
+  TemporaryFolder folder;
+  const std::string file = folder.file("model.llmc");
+  compileWithTests(findGolden("tiny-llama-Q4_0", folder), file,
+                   "lavapipe,vulkan-1.1");
+  const auto run = [&](int numTokens, const std::string &mode) {
+    std::string tokens = "1";
+    for (int i = 1; i < numTokens; ++i)
+      tokens += ",1";
+    return runTool({"logits", file, "--tokens=" + tokens, "-o",
+                    folder.file("logits.f32"), "--cache-dir",
+                    folder.file("cache"), "--self-test=" + mode,
+                    "--inject-fault=wrong:lavapipe:sdpa_4_2x64_rows_128"});
+  };
+  const ToolResult shortPrompt = run(20, "auto");
+  EXPECT_EQ(shortPrompt.exitCode, 0) << shortPrompt.errors;
+  const ToolResult longPrompt = run(130, "auto");
+  EXPECT_EQ(longPrompt.exitCode, 1);
+  EXPECT_NE(longPrompt.errors.find("variant lavapipe failed its self-test"),
+            std::string::npos)
+      << longPrompt.errors;
+  EXPECT_NE(longPrompt.errors.find("attention, 128 rows"), std::string::npos)
+      << longPrompt.errors;
+  // Asked for, the test is over before anything runs, and the other variant is
+  // taken.
+  const ToolResult tested = run(130, "always");
+  EXPECT_EQ(tested.exitCode, 0) << tested.errors;
+}
+
 } // namespace
 } // namespace llmc::test

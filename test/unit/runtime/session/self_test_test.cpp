@@ -5,10 +5,9 @@
 
 #include "runtime/session/SelfTest.h"
 
-#include "runtime/format/SelfTestFormula.h"
 #include "runtime/session/LanguageModel.h"
 #include "test/support/fake_vulkan/FakeVulkan.h"
-#include "test/unit/runtime/session/FakeCounting.h"
+#include "test/unit/runtime/session/SelfTestModel.h"
 
 #include <gtest/gtest.h>
 
@@ -25,57 +24,18 @@ using runtime::ModuleOptions;
 using runtime::SelfTestMode;
 using Kind = runtime::InjectedFault::Kind;
 
-constexpr uint32_t kScale = 2; // kernels of the counting model
-
-/// Forward and logits in one entry, on tokens 3 and 4: the logits are 3 and 7
-/// times the weights.
-void addSelfTest(format::Variant &variant) {
-  format::SelfTest &test = *variant.mutable_self_test();
-  *test.mutable_program()->mutable_buffers() = variant.buffers();
-  format::Entry &entry = *test.mutable_program()->add_entries();
-  for (const format::Entry &part : variant.entries())
-    if (part.rows() == (part.function() == "forward" ? 4u : 2u)) {
-      entry.MergeFrom(part);
-      entry.add_commands()->mutable_barrier();
-    }
-  entry.set_function("selftest");
-  entry.set_rows(2);
-  // Logits read the step words of forward.
-  *entry.mutable_step() = variant.entries(0).step();
-  for (format::Command &command : *entry.mutable_commands())
-    if (command.has_dispatch())
-      *command.mutable_dispatch()->mutable_bindings(0) = entry.step();
-  format::SelfTestCase &one = *test.add_cases();
-  format::SelfTestStep &step = *one.add_steps();
-  step.set_rows(2);
-  format::IndexInput &tokens = *step.add_indices();
-  for (const int32_t token : {3, 4})
-    tokens.add_values(token);
-  const float logits[] = {3, 6, 9, -12, 1.5f, 7, 14, 21, -28, 3.5f};
-  format::Expectation &expected = *one.add_expectations();
-  expected.set_rows(2);
-  expected.set_block(4);
-  expected.set_tolerance(1e-3f);
-  for (size_t block = 0; block < 3; ++block)
-    expected.add_sums(
-        static_cast<float>(format::selfTestSum(logits, 10, 4, block)));
-}
+constexpr int kScale = 2; // kernels of the counting model
 
 /// Variants "special", made for the fake device, and "any". The kernel `scale`
 /// of "special" has code of its own.
 ModuleFile makeFile(Bytes &specialCode) {
   ModuleFile file = makeCountingModel();
-  addSelfTest(*file.manifest.mutable_variants(0));
+  addSelfTestCase(*file.manifest.mutable_variants(0), 4);
   const format::Variant any = file.manifest.variants(0);
   format::Variant &special = *file.manifest.mutable_variants(0);
   special.mutable_target()->set_name("special");
   special.mutable_target()->set_vendor_id(0xfa4e);
-  specialCode = readBytes(std::string(LLMC_KERNEL_FOLDER) + "/scale.spv");
-  specialCode.resize(specialCode.size() + 4); // a word that says nothing
-  format::Kernel &kernel = *special.mutable_kernels(kScale);
-  kernel.set_code_section(
-      file.addSection(format::Section::CODE, "special", specialCode));
-  kernel.set_code_size(specialCode.size());
+  specialCode = setSpecialCode(file, special, kScale);
   *file.manifest.add_variants() = any;
   return file;
 }
