@@ -585,7 +585,11 @@ llvm::Error LockstepKernel::run(std::array<uint32_t, 3> groups,
   machine.subgroupSize = subgroupSize;
   machine.size = workgroup;
   machine.groups = groups;
-  machine.words.resize(numWords);
+  // A run of a small kernel is over before as much memory were zero.
+  static thread_local std::vector<uint32_t> words;
+  if (words.size() < numWords)
+    words.resize(numWords);
+  machine.words.swap(words);
   machine.synchronizations.ofSubgroup.resize(machine.subgroups());
   std::vector<std::vector<uint8_t>> shared(sharedMemories.size());
   for (uint32_t group = 0; group < groups[0] * groups[1] * groups[2]; ++group) {
@@ -604,11 +608,15 @@ llvm::Error LockstepKernel::run(std::array<uint32_t, 3> groups,
            SharedAccesses(memory.bytes, memory.granule)});
     }
     test::run(steps, machine);
-    if (machine.failed())
-      return llvm::createStringError(
-          name + ": workgroup " + std::to_string(group) + ": " + machine.error);
+    if (machine.failed()) {
+      machine.error =
+          name + ": workgroup " + std::to_string(group) + ": " + machine.error;
+      break;
+    }
   }
-  return llvm::Error::success();
+  machine.words.swap(words);
+  return machine.failed() ? llvm::createStringError(machine.error)
+                          : llvm::Error::success();
 }
 
 } // namespace llmc::test

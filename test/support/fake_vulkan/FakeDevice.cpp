@@ -220,8 +220,9 @@ VKAPI_ATTR void VKAPI_CALL vkUpdateDescriptorSets(
     for (uint32_t k = 0; k < writes[i].descriptorCount; ++k) {
       const VkDescriptorBufferInfo &info = writes[i].pBufferInfo[k];
       as<Set>(writes[i].dstSet)
-          .bindings.push_back(as<BufferObject>(info.buffer).memory->bytes +
-                              info.offset);
+          .bindings.push_back(
+              {as<BufferObject>(info.buffer).memory->bytes + info.offset,
+               static_cast<size_t>(info.range)});
     }
 }
 

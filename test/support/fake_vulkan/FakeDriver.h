@@ -122,7 +122,7 @@ struct PipelineObject : Object {
 };
 
 struct Set : Object {
-  std::vector<uint8_t *> bindings;
+  std::vector<FakeBinding> bindings;
 };
 
 /// Sets and command buffers die with their pool.
@@ -155,6 +155,20 @@ struct Queries : Object {
   X(vkEnumerateInstanceExtensionProperties)                                    \
   X(vkSetDebugUtilsObjectNameEXT)                                              \
   X(vkGetMemoryHostPointerPropertiesEXT)
+
+/// VkCooperativeMatrixPropertiesKHR; headers of Debian 12 are older.
+struct MatrixProperties {
+  VkStructureType sType;
+  void *pNext;
+  uint32_t m, n, k;
+  int32_t aType, bType, cType, resultType;
+  VkBool32 saturatingAccumulation;
+  int32_t scope;
+};
+VKAPI_ATTR VkResult VKAPI_CALL
+vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR(VkPhysicalDevice device,
+                                                  uint32_t *count,
+                                                  MatrixProperties *properties);
 
 #define LLMC_FAKE_DECLARE(name) std::remove_pointer_t<PFN_##name> name;
 LLMC_FAKE_FURTHER_FUNCTIONS(LLMC_FAKE_DECLARE)

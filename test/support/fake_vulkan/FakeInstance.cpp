@@ -4,6 +4,7 @@
 
 #include "test/support/fake_vulkan/FakeDriver.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace llmc::test::fake {
@@ -31,7 +32,7 @@ VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateInstanceExtensionProperties(
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateInstanceVersion(uint32_t *version) {
-  *version = VK_API_VERSION_1_1;
+  *version = driver().offer.gpu ? VK_API_VERSION_1_3 : VK_API_VERSION_1_1;
   return VK_SUCCESS;
 }
 
@@ -80,13 +81,62 @@ VKAPI_ATTR void VKAPI_CALL vkGetPhysicalDeviceProperties(
     limits.maxComputeWorkGroupCount[i] = 65535;
   }
   limits.timestampPeriod = 1;
+  const std::optional<FakeGpu> &gpu = driver().offer.gpu;
+  if (!gpu)
+    return;
+  properties->apiVersion = VK_API_VERSION_1_3;
+  properties->vendorID = gpu->vendorId;
+  properties->deviceID = gpu->deviceId;
+  std::strncpy(properties->deviceName, gpu->name.c_str(),
+               sizeof(properties->deviceName) - 1);
+  limits.minStorageBufferOffsetAlignment = 16;
+  limits.maxPerStageDescriptorStorageBuffers = 64;
+  limits.maxComputeWorkGroupInvocations = 1024;
+  limits.maxComputeSharedMemorySize = 65536;
+  std::fill_n(limits.maxComputeWorkGroupSize, 3, 1024u);
 }
+
+namespace {
+
+/// Of the GPU that is offered.
+void describeSubgroups(const FakeGpu &gpu, VkBaseOutStructure *next) {
+  if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES) {
+    auto &subgroup =
+        *reinterpret_cast<VkPhysicalDeviceSubgroupProperties *>(next);
+    subgroup.subgroupSize = gpu.subgroupSize;
+    subgroup.supportedStages = VK_SHADER_STAGE_COMPUTE_BIT;
+    subgroup.supportedOperations = 0xff; // all that Vulkan 1.1 has
+  } else if (
+      next->sType ==
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES) {
+    auto &size =
+        *reinterpret_cast<VkPhysicalDeviceSubgroupSizeControlProperties *>(
+            next);
+    size.minSubgroupSize = size.maxSubgroupSize = gpu.subgroupSize;
+    size.requiredSubgroupSizeStages = VK_SHADER_STAGE_COMPUTE_BIT;
+  }
+}
+
+/// Sets all features of a structure, which are all that is behind its head.
+template <typename Features>
+void setAll(void *structure) {
+  auto *first = reinterpret_cast<VkBool32 *>(
+      static_cast<VkBaseOutStructure *>(structure) + 1);
+  std::fill(first,
+            reinterpret_cast<VkBool32 *>(static_cast<char *>(structure) +
+                                         sizeof(Features)),
+            VK_TRUE);
+}
+
+} // namespace
 
 VKAPI_ATTR void VKAPI_CALL vkGetPhysicalDeviceProperties2(
     VkPhysicalDevice device, VkPhysicalDeviceProperties2 *properties) {
   vkGetPhysicalDeviceProperties(device, &properties->properties);
   for (auto *next = static_cast<VkBaseOutStructure *>(properties->pNext); next;
-       next = next->pNext)
+       next = next->pNext) {
+    if (driver().offer.gpu)
+      describeSubgroups(*driver().offer.gpu, next);
     if (next->sType ==
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES)
       reinterpret_cast<VkPhysicalDeviceMaintenance3Properties *>(next)
@@ -96,10 +146,66 @@ VKAPI_ATTR void VKAPI_CALL vkGetPhysicalDeviceProperties2(
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT)
       reinterpret_cast<VkPhysicalDeviceExternalMemoryHostPropertiesEXT *>(next)
           ->minImportedHostPointerAlignment = 4096;
+  }
 }
 
-VKAPI_ATTR void VKAPI_CALL
-vkGetPhysicalDeviceFeatures2(VkPhysicalDevice, VkPhysicalDeviceFeatures2 *) {}
+VKAPI_ATTR void VKAPI_CALL vkGetPhysicalDeviceFeatures2(
+    VkPhysicalDevice, VkPhysicalDeviceFeatures2 *features) {
+  if (!driver().offer.gpu)
+    return;
+  constexpr auto kMatrixFeatures = static_cast<VkStructureType>(1000506000);
+  /// VkPhysicalDeviceCooperativeMatrixFeaturesKHR
+  struct MatrixFeatures {
+    VkBaseOutStructure head;
+    VkBool32 cooperativeMatrix, robustBufferAccess;
+  };
+  setAll<VkPhysicalDeviceFeatures2>(features);
+  for (auto *next = static_cast<VkBaseOutStructure *>(features->pNext); next;
+       next = next->pNext)
+    switch (static_cast<int>(next->sType)) {
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES:
+      setAll<VkPhysicalDevice16BitStorageFeatures>(next);
+      break;
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES:
+      setAll<VkPhysicalDevice8BitStorageFeatures>(next);
+      break;
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES:
+      setAll<VkPhysicalDeviceShaderFloat16Int8Features>(next);
+      break;
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES:
+      setAll<VkPhysicalDeviceShaderIntegerDotProductFeatures>(next);
+      break;
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES:
+      setAll<VkPhysicalDeviceSubgroupSizeControlFeatures>(next);
+      break;
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES:
+      setAll<VkPhysicalDeviceVulkanMemoryModelFeatures>(next);
+      break;
+    case kMatrixFeatures:
+      setAll<MatrixFeatures>(next);
+      break;
+    }
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL
+vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR(
+    VkPhysicalDevice, uint32_t *count, MatrixProperties *properties) {
+  constexpr int32_t kFloat16 = 0, kFloat32 = 1, kSubgroup = 3;
+  if (properties && *count)
+    properties[0] = {properties[0].sType,
+                     nullptr,
+                     16,
+                     16,
+                     16,
+                     kFloat16,
+                     kFloat16,
+                     kFloat32,
+                     kFloat32,
+                     VK_FALSE,
+                     kSubgroup};
+  *count = driver().offer.gpu ? 1 : 0;
+  return VK_SUCCESS;
+}
 
 VKAPI_ATTR void VKAPI_CALL vkGetPhysicalDeviceMemoryProperties(
     VkPhysicalDevice, VkPhysicalDeviceMemoryProperties *memory) {
@@ -131,6 +237,8 @@ VKAPI_ATTR VkResult VKAPI_CALL vkEnumerateDeviceExtensionProperties(
     VkPhysicalDevice, const char *, uint32_t *count,
     VkExtensionProperties *extensions) {
   LLMC_FAKE_CALL;
+  if (driver().offer.gpu)
+    return listExtension(true, "VK_KHR_cooperative_matrix", count, extensions);
   return listExtension(driver().offer.importsHostMemory,
                        VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME, count,
                        extensions);

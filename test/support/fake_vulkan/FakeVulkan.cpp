@@ -85,6 +85,7 @@ namespace {
 
 PFN_vkVoidFunction findInstanceFunction(const char *name) {
   LLMC_FAKE_FURTHER_FUNCTIONS(LLMC_FAKE_FIND)
+  LLMC_FAKE_FIND(vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)
   LLMC_VULKAN_GLOBAL_FUNCTIONS(LLMC_FAKE_FIND)
   LLMC_VULKAN_INSTANCE_FUNCTIONS(LLMC_FAKE_FIND)
   return nullptr;

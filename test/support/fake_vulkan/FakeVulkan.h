@@ -15,6 +15,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,15 @@ struct FakeFault {
   bool isForGood = false; // all later ones fail too
 };
 
+/// A GPU with all features and limits that a target may ask for, and matrices
+/// of subgroups.
+struct FakeGpu {
+  std::string name;
+  uint32_t vendorId = 0;
+  uint32_t deviceId = 0;
+  uint32_t subgroupSize = 0;
+};
+
 /// What the driver can do beside the least.
 struct FakeOffer {
   bool hostReachesAll = true; // of the device's memory; else staging only
@@ -36,6 +46,7 @@ struct FakeOffer {
   bool importsHostMemory =
       false; // VK_EXT_external_memory_host, on an integrated device
   std::function<void()> onPipeline; // called before one is made; null: nothing
+  std::optional<FakeGpu> gpu;       // that the device is
 };
 
 /// A name that an object was given.
@@ -44,8 +55,16 @@ struct FakeName {
   std::string name;
 };
 
-/// Runs one dispatch. `bindings[i]` is where binding i begins.
-using FakeKernel = std::function<void(const std::vector<uint8_t *> &bindings,
+/// Where a binding begins, and how long it is.
+struct FakeBinding {
+  uint8_t *data;
+  size_t bytes;
+
+  operator uint8_t *() const { return data; }
+};
+
+/// Runs one dispatch.
+using FakeKernel = std::function<void(const std::vector<FakeBinding> &bindings,
                                       const std::array<uint32_t, 3> &groups)>;
 
 /// The driver of this process. `addKernel`, `setFault` and `setOffer` are for

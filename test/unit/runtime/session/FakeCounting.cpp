@@ -14,7 +14,7 @@ namespace llmc::test {
 
 namespace {
 
-using Bindings = std::vector<uint8_t *>;
+using Bindings = std::vector<FakeBinding>;
 using Groups = std::array<uint32_t, 3>;
 
 template <typename T>

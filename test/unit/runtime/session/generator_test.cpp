@@ -22,7 +22,7 @@ using runtime::LanguageModel;
 using Tokens = std::vector<int32_t>;
 
 /// logits[v] is largest where v = hidden mod 5; the kernel has scale's place.
-void chooseBySum(const std::vector<uint8_t *> &bindings,
+void chooseBySum(const std::vector<FakeBinding> &bindings,
                  const std::array<uint32_t, 3> &groups) {
   int32_t words[3];
   std::memcpy(words, bindings[0], sizeof(words));
