@@ -27,7 +27,11 @@ StringAttr KernelCache::intern(mlir::gpu::GPUModuleOp kernelModule,
   Builder builder(module.getContext());
   kernelModule.setName("kernel");
   std::string text;
-  llvm::raw_string_ostream(text) << kernelModule << workgroup.size() << label;
+  llvm::raw_string_ostream stream(text);
+  // Otherwise printing verifies the kernel and names all values of the program.
+  kernelModule->print(stream,
+                      mlir::OpPrintingFlags().useLocalScope().assumeVerified());
+  stream << workgroup.size() << label;
   auto [known, isNew] = symbolOfText.try_emplace(text);
   if (!isNew) {
     kernelModule.erase();

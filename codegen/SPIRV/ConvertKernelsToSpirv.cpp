@@ -24,6 +24,7 @@
 #include "mlir/Dialect/SPIRV/Transforms/SPIRVConversion.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Threading.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/SPIRV/Serialization.h"
 #include "mlir/Transforms/Passes.h"
@@ -219,6 +220,8 @@ void finishModule(spirv::ModuleOp module, spirv::TargetEnvAttr environment) {
 
 LogicalResult convertGpuModule(ModuleOp holder) {
   mlir::PassManager passes(holder.getContext(), ModuleOp::getOperationName());
+  // Once, at the end, and not after each of them.
+  passes.enableVerifier(false);
   passes.addPass(mlir::createCanonicalizerPass());
   passes.addPass(mlir::createCSEPass());
   passes.addPass(std::make_unique<ConvertGpuModule>());
@@ -228,7 +231,8 @@ LogicalResult convertGpuModule(ModuleOp holder) {
   passes.addPass(mlir::createCSEPass());
   passes.addNestedPass<spirv::ModuleOp>(std::make_unique<AllowNewestVersion>());
   passes.addNestedPass<spirv::ModuleOp>(spirv::createSPIRVUpdateVCEPass());
-  return passes.run(holder);
+  return success(succeeded(passes.run(holder)) &&
+                 succeeded(mlir::verify(holder)));
 }
 
 struct Job {
