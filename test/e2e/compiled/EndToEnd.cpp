@@ -5,6 +5,7 @@
 #include "test/e2e/compiled/EndToEnd.h"
 
 #include "compiler/Driver/Driver.h"
+#include "test/support/TestFolder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,11 +25,6 @@ extern char **environ;
 namespace llmc::test {
 
 namespace {
-
-std::string makeFolder() {
-  std::string pattern = testing::TempDir() + "llmc-e2e-XXXXXX";
-  return mkdtemp(pattern.data()) ? pattern : std::string();
-}
 
 /// Null when Vulkan or a device is missing.
 const std::shared_ptr<runtime::Engine> &sharedEngine() {
@@ -55,7 +51,7 @@ std::vector<int32_t> readList(const std::string &json, const std::string &key) {
 
 } // namespace
 
-TemporaryFolder::TemporaryFolder() : folder(makeFolder()) {}
+TemporaryFolder::TemporaryFolder() : folder(makeTestFolder()) {}
 
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;
@@ -80,6 +76,7 @@ Status compile(const std::string &input, const std::string &output,
   options.limits = limits;
   options.activations = activations;
   options.kvType = kv;
+  options.selfTests = false;
   return driver::compileModel(options).status();
 }
 

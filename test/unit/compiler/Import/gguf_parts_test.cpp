@@ -3,6 +3,7 @@
 // Models that are split over several GGUF files.
 
 #include "compiler/Import/GGUF/GgufReader.h"
+#include "test/support/TestFolder.h"
 #include "test/unit/compiler/Import/gguf_builder.h"
 
 #include "gmock/gmock.h"
@@ -22,11 +23,7 @@ using testing::HasSubstr;
 /// Parts of a model in a folder of their own.
 class GgufPartsTest : public testing::Test {
 protected:
-  void SetUp() override {
-    folder = testing::TempDir() + "gguf-parts-" +
-             testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::create_directories(folder);
-  }
+  void SetUp() override { folder = llmc::test::makeTestFolder(); }
   void TearDown() override { std::filesystem::remove_all(folder); }
 
   /// "toy-00002-of-00003.gguf" for part 1.

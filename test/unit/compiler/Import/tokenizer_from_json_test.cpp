@@ -4,6 +4,7 @@
 
 #include "compiler/Import/HuggingFace/TokenizerFromJson.h"
 #include "runtime/text/Tokenizer.h"
+#include "test/support/TestFolder.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -373,9 +374,7 @@ TEST(TokenizerFromJson, EveryPrefixOfAFileIsRefused) {
 class TokenizerFolder : public testing::Test {
 protected:
   void SetUp() override {
-    folder = testing::TempDir() + "llmc-tokenizer-" +
-             testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::create_directories(folder);
+    folder = llmc::test::makeTestFolder();
     write("tokenizer.json", bytePair().dump());
   }
   void TearDown() override { std::filesystem::remove_all(folder); }

@@ -5,6 +5,7 @@
 #include "compiler/Tuning/DeviceTiming.h"
 
 #include "codegen/Strategy/Tuning.h"
+#include "test/support/TestFolder.h"
 
 #include <gtest/gtest.h>
 
@@ -43,9 +44,7 @@ TimedLinear linear(uint32_t n, const std::vector<uint32_t> &workgroups,
 class DeviceTimingTest : public testing::Test {
 protected:
   void SetUp() override {
-    folder = std::filesystem::path(testing::TempDir()) /
-             testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::create_directories(folder);
+    folder = test::makeTestFolder();
     timing.models = {"model"};
     timing.folder = folder.string();
     timing.report = [](const std::string &, double) {};

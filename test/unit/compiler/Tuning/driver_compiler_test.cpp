@@ -4,6 +4,8 @@
 
 #include "compiler/Tuning/DriverCompiler.h"
 
+#include "test/support/TestFolder.h"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -57,11 +59,7 @@ TEST(Figures, OfFailuresSaySo) {
 /// A tool that is a script.
 class Tool : public testing::Test {
 protected:
-  void SetUp() override {
-    folder = std::filesystem::path(testing::TempDir()) /
-             testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::create_directories(folder);
-  }
+  void SetUp() override { folder = test::makeTestFolder(); }
   void TearDown() override { std::filesystem::remove_all(folder); }
 
   void write(const std::string &script) {

@@ -6,6 +6,7 @@
 #include "compiler/Tuning/Tuner.h"
 
 #include "codegen/Strategy/Tuning.h"
+#include "test/support/TestFolder.h"
 
 #include <gtest/gtest.h>
 
@@ -38,9 +39,7 @@ module attributes {graph.files = ["%file"]} {
 class TunerTest : public testing::Test {
 protected:
   void SetUp() override {
-    folder = std::filesystem::path(testing::TempDir()) /
-             testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::create_directories(folder);
+    folder = test::makeTestFolder();
     std::ofstream(folder / "weights.bin") << std::string(64 * 128 * 4, '\0');
     writeModel(kModel);
     options.target = "mali-g610";
