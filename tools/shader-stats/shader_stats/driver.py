@@ -13,7 +13,7 @@ import threading
 
 FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TARGETS = ("adreno-840", "mali-g76", "mali-g610")
-BATCH = 16
+BATCH = 32
 TIME_LIMIT = 120  # seconds a module; what spills may take minutes
 
 
