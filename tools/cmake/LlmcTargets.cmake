@@ -23,18 +23,21 @@ function(llmc_add_library name)
   endif()
 endfunction()
 
-# llmc_add_unittest(NAME SOURCES a_test.cpp … [LINK libs…] [LABELS l…] [ENVIRONMENT "A=B"…])
-# A GoogleTest executable; every TEST in it is one CTest test, labelled `unit` unless LABELS says otherwise. The target
-# LlmcUnitTests builds all of those.
+# llmc_add_unittest(NAME SOURCES a_test.cpp … [LINK libs…] [LABELS l…] [ENVIRONMENT A=B…] [TIMEOUT s] [COST s])
+# A GoogleTest executable; every suite in it is one CTest test, named by its path from test/ and labelled `unit` unless
+# LABELS says otherwise. TIMEOUT: seconds for a suite. COST: about how many seconds a case takes, if not next to none. The
+# target LlmcUnitTests builds all that are labelled so.
 function(llmc_add_unittest name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;COST" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
   find_package(GTest REQUIRED)
-  include(GoogleTest)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} LlmcCompileOptions LlmcTestOptions GTest::gtest GTest::gtest_main)
   llmc_reuse_test_pch(${name} ${ARG_LINK})
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 300)
+    set(ARG_TIMEOUT 1200)
+  endif()
+  if(NOT ARG_COST)
+    set(ARG_COST 0)
   endif()
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
@@ -43,11 +46,19 @@ function(llmc_add_unittest name)
     endif()
     add_dependencies(LlmcUnitTests ${name})
   endif()
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_LIST ${name}_tests)
-  # gtest_discover_tests would flatten lists, so the properties are set by a file that CTest reads after the discovery.
-  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake
-    "set_tests_properties(\${${name}_tests} PROPERTIES
-  TIMEOUT ${ARG_TIMEOUT} LABELS \"${ARG_LABELS}\" ENVIRONMENT \"${ARG_ENVIRONMENT}\")\n")
-  set_property(DIRECTORY APPEND PROPERTY
-    TEST_INCLUDE_FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake)
+  file(RELATIVE_PATH prefix ${PROJECT_SOURCE_DIR}/test ${CMAKE_CURRENT_SOURCE_DIR})
+  set(suites ${CMAKE_CURRENT_BINARY_DIR}/${name}_suites.cmake)
+  add_custom_command(TARGET ${name} POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${name}> "-DEMULATOR=${CMAKE_CROSSCOMPILING_EMULATOR}"
+            -DPREFIX=${prefix} -DOUTPUT=${suites} -DTIMEOUT=${ARG_TIMEOUT} -DCOST=${ARG_COST} "-DLABELS=${ARG_LABELS}"
+            "-DENVIRONMENT=${ARG_ENVIRONMENT}" -P ${PROJECT_SOURCE_DIR}/tools/cmake/DiscoverSuites.cmake
+    BYPRODUCTS ${suites} VERBATIM)
+  set(if_built ${CMAKE_CURRENT_BINARY_DIR}/${name}_if_built.cmake)
+  file(WRITE ${if_built} "if(EXISTS \"${suites}\")
+  include(\"${suites}\")
+else()
+  add_test(\"${prefix}/${name} is not built\" \"${name}\")
+endif()
+")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${if_built})
 endfunction()

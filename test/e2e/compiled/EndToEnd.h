@@ -38,7 +38,8 @@ private:
 /// Compiles the model file |input| to |output|. |maxContext| 0: the model's
 /// own. |limits|: of the targets, as `llmc compile --limit` takes them.
 /// |activations|, |kv|: as --activations and --kv have them; empty: the
-/// target's.
+/// target's. The file has no self-test: for that, a driver would compile the
+/// kernels of all numbers of rows.
 Status compile(const std::string &input, const std::string &output,
                const std::vector<std::string> &targets = {"lavapipe"},
                int64_t maxContext = 0,

@@ -64,7 +64,12 @@ TEST_P(SelfTestOf, TestsEveryKernelAndPasses) {
 INSTANTIATE_TEST_SUITE_P(
     Models, SelfTestOf,
     testing::Values("tiny-llama-Q4_0", "tiny-qwen3-Q4_K_M", "tiny-llama-f16",
-                    "tiny-lfm2-Q4_0", "tiny-gemma2-Q4_K_M", "tiny-bert-Q4_0"),
+                    "tiny-lfm2-Q4_0", "tiny-gemma2-Q4_K_M", "tiny-bert-Q4_0",
+                    "tiny-qwen2-Q8_0", "tiny-gemma3-f16", "tiny-qwen3moe-Q4_0",
+                    "tiny-llama-Q2_K", "tiny-llama-Q3_K_M", "tiny-llama-Q4_1",
+                    "tiny-llama-Q5_0", "tiny-llama-Q5_1", "tiny-llama-Q5_K_M",
+                    "tiny-llama-Q6_K", "tiny-llama-IQ4_NL",
+                    "tiny-llama-IQ4_XS"),
     [](const auto &info) { return asTestName(info.param); });
 
 TEST(SelfTest, IsLeftOutWhenAskedTo) {

@@ -101,10 +101,10 @@ TEST_P(PaddedVocabulary, DrawsStayBelowTheVocabulary) {
   SamplerOptions options;
   options.temperature = 2.0f;
   Sampler sampler = makeSampler(options, GetParam());
-  std::map<int32_t, int> counts = histogram(sampler, logits(), 1000);
+  std::map<int32_t, int> counts = histogram(sampler, logits(), 200);
   EXPECT_LT(counts.rbegin()->first, GetParam());
   // p(777) = (1 − r) / (1 + r) with r = exp(−1/2), here ± 4 deviations.
-  EXPECT_NEAR(counts[777], 245, 55);
+  EXPECT_NEAR(counts[777], 49, 25);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, PaddedVocabulary,
