@@ -10,9 +10,10 @@ namespace llmc::vulkan {
 
 namespace {
 
-constexpr VkPipelineStageFlags kCompute = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
-constexpr VkPipelineStageFlags kTransfer = VK_PIPELINE_STAGE_TRANSFER_BIT;
-constexpr VkPipelineStageFlags kHost = VK_PIPELINE_STAGE_HOST_BIT;
+constexpr VkPipelineStageFlags kComputeStage =
+    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
+constexpr VkPipelineStageFlags kTransferStage = VK_PIPELINE_STAGE_TRANSFER_BIT;
+constexpr VkPipelineStageFlags kHostStage = VK_PIPELINE_STAGE_HOST_BIT;
 constexpr VkAccessFlags kShaderReadWrite =
     VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
 
@@ -42,28 +43,28 @@ void CommandBuffer::dispatch(const Pipeline &pipeline, VkDescriptorSet set,
 }
 
 void CommandBuffer::barrier() {
-  memoryBarrier(kCompute, VK_ACCESS_SHADER_WRITE_BIT, kCompute,
+  memoryBarrier(kComputeStage, VK_ACCESS_SHADER_WRITE_BIT, kComputeStage,
                 kShaderReadWrite);
 }
 
 void CommandBuffer::acquireFromHost() {
-  memoryBarrier(kHost | kTransfer | kCompute,
+  memoryBarrier(kHostStage | kTransferStage | kComputeStage,
                 VK_ACCESS_HOST_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT |
                     VK_ACCESS_SHADER_WRITE_BIT,
-                kCompute, kShaderReadWrite);
+                kComputeStage, kShaderReadWrite);
 }
 
 void CommandBuffer::acquireForCopies() {
-  memoryBarrier(kTransfer | kCompute,
+  memoryBarrier(kTransferStage | kComputeStage,
                 VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT,
-                kTransfer,
+                kTransferStage,
                 VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
 }
 
 void CommandBuffer::releaseToHost() {
-  memoryBarrier(kTransfer | kCompute,
+  memoryBarrier(kTransferStage | kComputeStage,
                 VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_SHADER_WRITE_BIT,
-                kHost, VK_ACCESS_HOST_READ_BIT);
+                kHostStage, VK_ACCESS_HOST_READ_BIT);
 }
 
 void CommandBuffer::fillWithZeros(const Buffer &buffer) {

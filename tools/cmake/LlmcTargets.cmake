@@ -33,6 +33,8 @@ function(llmc_add_unittest name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} LlmcCompileOptions LlmcTestOptions GTest::gtest GTest::gtest_main)
   llmc_reuse_test_pch(${name} ${ARG_LINK})
+  # Files of tests have helpers of the same names.
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 1200)
   endif()
