@@ -8,7 +8,6 @@
 
 namespace llmc::test {
 
-/// Rows of `columns` numbers, each row padded with zeros to a multiple of four.
 std::vector<float> padRows(const std::vector<float> &x, int columns) {
   int width = padToFour(columns), rows = static_cast<int>(x.size()) / columns;
   std::vector<float> padded(size_t(rows) * width, 0.0F);
@@ -18,7 +17,6 @@ std::vector<float> padRows(const std::vector<float> &x, int columns) {
   return padded;
 }
 
-/// [rows, weight.rows], without padding.
 std::vector<double> multiply(const std::vector<float> &x,
                              const TestWeight &weight) {
   size_t rows = x.size() / weight.columns;
@@ -41,7 +39,6 @@ static std::string header(const TestWeight &weight) {
          declare("gain", encodedVector(weight.columns), weight.columns);
 }
 
-/// y = x W^T.
 std::string linearText(const TestWeight &weight, int maxRows) {
   std::string x = activations(weight.columns), y = activations(weight.rows),
               w = encoded(weight);
@@ -56,7 +53,6 @@ std::string linearText(const TestWeight &weight, int maxRows) {
          "\n    }\n    return %y : " + y + "\n  }\n}\n";
 }
 
-/// y = residual + x W^T + bias
 std::string epilogueText(const TestWeight &weight, int maxRows) {
   std::string x = activations(weight.columns), y = activations(weight.rows),
               w = encoded(weight);

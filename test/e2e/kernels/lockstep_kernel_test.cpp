@@ -90,6 +90,18 @@ TEST_F(LockstepKernelTest, aSubgroupsBarrierIsForItsOwnLanes) {
       HasSubstr("with no barrier"));
 }
 
+/// Subgroup 0 alone comes to it.
+TEST_F(LockstepKernelTest, aSubgroupsBarrierIsForNoOther) {
+  std::string text = kShared +
+                     std::string("  %c = arith.cmpi ult, %i, %c32 : index\n"
+                                 "  scf.if %c {\n") +
+                     kSubgroupBarrier + "  }\n";
+  std::string load = "  scf.if %c {\n" + loadOfOther("%c1") + "  }\n";
+  EXPECT_EQ(run(text + load), "");
+  EXPECT_THAT(run(text + loadOfOther("%c1")),
+              HasSubstr("by lane 32 at byte 132, which lanes share"));
+}
+
 TEST_F(LockstepKernelTest, aStoreOverWhatOthersReadIsFound) {
   std::string text = kShared + std::string("  gpu.barrier\n") +
                      loadOfOther("%c1") +
@@ -141,20 +153,59 @@ TEST_F(LockstepKernelTest, loopsEndForEachLane) {
 
 TEST_F(LockstepKernelTest, productsOfMatricesTakeWholeSubgroups) {
   std::string text = "  %c = arith.cmpi ult, %i, %c1 : index\n"
-                     "  scf.if %c {\n"
-                     "    %h = arith.constant 1.0 : f16\n"
-                     "    %f = arith.constant 1.0 : f32\n"
-                     "    %a = gpu.subgroup_mma_constant_matrix %h : "
+                     "  %h = arith.constant 1.0 : f16\n"
+                     "  %f = arith.constant 1.0 : f32\n"
+                     "  %a = gpu.subgroup_mma_constant_matrix %h : "
                      "!gpu.mma_matrix<16x16xf16, \"AOp\">\n"
-                     "    %b = gpu.subgroup_mma_constant_matrix %h : "
+                     "  %b = gpu.subgroup_mma_constant_matrix %h : "
                      "!gpu.mma_matrix<16x8xf16, \"BOp\">\n"
-                     "    %s = gpu.subgroup_mma_constant_matrix %f : "
+                     "  %s = gpu.subgroup_mma_constant_matrix %f : "
                      "!gpu.mma_matrix<16x8xf32, \"COp\">\n"
+                     "  scf.if %c {\n"
                      "    %p = gpu.subgroup_mma_compute %a, %b, %s : "
                      "!gpu.mma_matrix<16x16xf16, \"AOp\">, "
                      "!gpu.mma_matrix<16x8xf16, \"BOp\"> -> "
                      "!gpu.mma_matrix<16x8xf32, \"COp\">\n  }\n";
-  EXPECT_THAT(run(text), HasSubstr("by 1 lanes of a subgroup alone"));
+  EXPECT_THAT(run(text), HasSubstr("a product of matrices is reached by 1 "
+                                   "lanes of a subgroup alone"));
+}
+
+/// What was never stored is not lost on the way to a result.
+TEST_F(LockstepKernelTest, minimumsOfNoNumberAreNone) {
+  for (const char *op : {"FMin", "FMax"}) {
+    EXPECT_EQ(run("  %x = memref.load %in[%i] : memref<?xi32>\n"
+                  "  %f = arith.bitcast %x : i32 to f32\n"
+                  "  %n = arith.constant 0x7FC00000 : f32\n"
+                  "  %m = spirv.GL." +
+                  std::string(op) +
+                  " %f, %n : f32\n"
+                  "  %y = arith.bitcast %m : f32 to i32\n"
+                  "  memref.store %y, %out[%i] : memref<?xi32>\n"),
+              "");
+    EXPECT_GT(out[3] & 0x7fffffff, 0x7f800000);
+  }
+}
+
+/// Each subgroup fills its matrix with its own number, and a number that its
+/// lanes do not share is none.
+TEST_F(LockstepKernelTest, matricesAreFilledByEachSubgroup) {
+  std::string fill = "    %b = gpu.subgroup_mma_constant_matrix %f : "
+                     "!gpu.mma_matrix<16x8xf32, \"COp\">\n"
+                     "    %c0 = arith.constant 0 : index\n"
+                     "    %e = gpu.subgroup_mma_extract_thread_local %b[%c0] : "
+                     "!gpu.mma_matrix<16x8xf32, \"COp\"> -> f32\n"
+                     "    %y = arith.bitcast %e : f32 to i32\n"
+                     "    memref.store %y, %out[%i] : memref<?xi32>\n";
+  std::string number = "  %s = gpu.subgroup_id : index\n"
+                       "  %x = memref.load %in[%s] : memref<?xi32>\n"
+                       "  %f = arith.bitcast %x : i32 to f32\n";
+  EXPECT_EQ(run(number + fill), "");
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    EXPECT_EQ(out[lane], in[lane / 32]);
+  EXPECT_THAT(run("  %x = memref.load %in[%i] : memref<?xi32>\n"
+                  "  %f = arith.bitcast %x : i32 to f32\n" +
+                  fill),
+              HasSubstr("a matrix of one number has other numbers"));
 }
 
 TEST_F(LockstepKernelTest, opsThatAreNotKnownAreNamed) {

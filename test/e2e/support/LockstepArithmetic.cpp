@@ -74,6 +74,15 @@ uint32_t toInteger(float number) {
       std::min(std::max(static_cast<double>(number), least), largest)));
 }
 
+/// Which of two operands a minimum or maximum gives is not said where one is
+/// NaN; here it is NaN, so that nothing hides it.
+template <typename Function>
+auto orNoNumber(Function function) {
+  return [=](float a, float b) {
+    return std::isnan(a) || std::isnan(b) ? a + b : function(a, b);
+  };
+}
+
 /// Makes the step of one op.
 class Maker {
 public:
@@ -283,9 +292,9 @@ LockstepStep Maker::ofFloats() const {
   if (isa<arith::DivFOp>(op))
     return floats2(std::divides<>());
   if (isa<spirv::GLFMinOp>(op))
-    return floats2([](float a, float b) { return std::fmin(a, b); });
+    return floats2(orNoNumber([](float a, float b) { return std::min(a, b); }));
   if (isa<spirv::GLFMaxOp>(op))
-    return floats2([](float a, float b) { return std::fmax(a, b); });
+    return floats2(orNoNumber([](float a, float b) { return std::max(a, b); }));
   if (isa<math::FmaOp>(op))
     return multiplyAdd();
   if (isa<arith::NegFOp>(op))

@@ -457,7 +457,8 @@ LockstepStep LockstepReader::barrierStep(Operation &op) {
     return [](LockstepMachine &machine) {
       for (uint32_t lane = 0; lane < machine.lanes; ++lane)
         if (lane % machine.subgroupSize == 0)
-          ++machine.synchronizations.ofSubgroup[lane / machine.subgroupSize];
+          machine.synchronizations.ofSubgroup[lane / machine.subgroupSize] +=
+              machine.active[lane];
         else if (machine.active[lane] != machine.active[lane - 1])
           return machine.fail(
               "a barrier is not reached by all lanes of a subgroup");

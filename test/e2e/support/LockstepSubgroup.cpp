@@ -30,6 +30,12 @@ uint32_t toBits(float number) {
   return bits;
 }
 
+/// Whether all lanes of a subgroup have the same word.
+bool isUniform(const LockstepMachine &machine, const uint32_t *words) {
+  return std::count(words, words + machine.subgroupSize, words[0]) ==
+         machine.subgroupSize;
+}
+
 /// Whether all lanes of a subgroup are active; fails if some are.
 bool isActive(LockstepMachine &machine, uint32_t subgroup, const char *what) {
   const uint8_t *lanes =
@@ -131,6 +137,25 @@ LockstepStep threadLocal(gpu::MMAMatrixType type, mlir::Value index,
   };
 }
 
+/// A matrix whose elements are all the same number.
+LockstepStep fill(LockstepSlot result, LockstepSlot number) {
+  return [=](LockstepMachine &machine) {
+    const char *what = "a matrix of one number";
+    size_t elements = result.words / machine.subgroups();
+    for (uint32_t subgroup = 0; subgroup < machine.subgroups(); ++subgroup) {
+      if (!isActive(machine, subgroup, what))
+        continue;
+      const uint32_t *numbers =
+          machine.at(number) + size_t(subgroup) * machine.subgroupSize;
+      if (!isUniform(machine, numbers))
+        return machine.fail(std::string(what) +
+                            " has other numbers in other lanes");
+      std::fill_n(machine.at(result) + subgroup * elements, elements,
+                  numbers[0]);
+    }
+  };
+}
+
 /// left * right + sum, of f16 and f32.
 LockstepStep multiply(gpu::SubgroupMmaComputeOp op, LockstepSlot result,
                       llvm::ArrayRef<LockstepSlot> operands) {
@@ -205,8 +230,7 @@ LockstepStep matrixMoveStep(const MatrixMove &move) {
         continue;
       const uint32_t *index =
           machine.at(move.index) + size_t(subgroup) * machine.subgroupSize;
-      if (std::count(index, index + machine.subgroupSize, index[0]) !=
-          machine.subgroupSize)
+      if (!isUniform(machine, index))
         return machine.fail(std::string(what) +
                             " has other indices in other lanes");
       uint32_t *words = machine.at(move.matrix) + subgroup * shape.elements();
@@ -250,9 +274,7 @@ LockstepStep subgroupStep(mlir::Operation &op, LockstepSlot result,
   if (auto elementwiseOp = mlir::dyn_cast<gpu::SubgroupMmaElementwiseOp>(op))
     return elementwise(elementwiseOp, result, operands);
   if (mlir::isa<gpu::SubgroupMmaConstantMatrixOp>(op))
-    return [=, number = operands[0]](LockstepMachine &machine) {
-      std::fill_n(machine.at(result), result.words, machine.at(number)[0]);
-    };
+    return fill(result, operands[0]);
   if (auto insert = mlir::dyn_cast<gpu::SubgroupMmaInsertThreadLocalOp>(op))
     return threadLocal(
         mlir::cast<gpu::MMAMatrixType>(insert.getMatrix().getType()),
