@@ -117,11 +117,6 @@ Status ModuleLoader::prepare(const vulkan::DeviceChoice &choice,
   return okStatus();
 }
 
-/// Under what a record keeps that the first cases of a variant have passed.
-static std::string nameOfFirst(const std::string &variant) {
-  return variant + ", first cases";
-}
-
 TestPlan ModuleLoader::planOf(const SelfTestRecord &record) const {
   TestPlan plan = planTests(*module->chosen);
   // A later case that fails is no use to a load that does not know of it.
@@ -134,7 +129,7 @@ TestPlan ModuleLoader::planOf(const SelfTestRecord &record) const {
     plan.laterCases.clear();
     plan.isFirst.assign(plan.isFirst.size(), true);
   } else if (!hasFault() &&
-             record.find(nameOfFirst(module->chosen->target().name()))) {
+             record.hasPassedFirst(module->chosen->target().name())) {
     plan.firstCases.clear();
   }
   return plan;
@@ -157,9 +152,11 @@ ModuleLoader::test(TestPlan plan, std::unique_ptr<SelfTestRecord> record) {
   const bool isLeft = report.hasPassed() && !plan.laterCases.empty();
   if (hasFault())
     record.reset();
-  else if (!plan.firstCases.empty())
-    record->set(isLeft ? nameOfFirst(name) : name,
-                report.hasPassed() ? "" : report.asReason());
+  const bool isNews = record && !plan.firstCases.empty();
+  if (isNews && isLeft)
+    record->setPassedFirst(name);
+  else if (isNews)
+    record->set(name, report.hasPassed() ? "" : report.asReason());
   if (!report.hasPassed())
     return report.asReason();
   if (isLeft) {

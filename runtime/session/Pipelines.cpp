@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <new>
-#include <numeric>
 #include <set>
 
 namespace llmc::runtime {

@@ -25,13 +25,12 @@ namespace llmc::runtime {
 class Pipelines {
 public:
   /// Checks the code sections and begins, in `order`, which has all kernels.
-  /// `numThreads`: that build, as drivers
-  /// need up to seconds for one; with one nothing is built before it is
-  /// required, by the thread that requires it. When the last one is there
-  /// `cache` is saved. `damagedName`, if any: a kernel whose name begins so is
-  /// made to compute something else, for tests of the self-test, and the cache
-  /// is not saved. Device, reader, variant and cache have to outlive the
-  /// object.
+  /// `numThreads`: that build, as drivers need up to seconds for one; with one
+  /// nothing is built before it is required, by the thread that requires it.
+  /// When the last one is there `cache` is saved. `damagedName`, if any: a
+  /// kernel whose name begins so is made to compute something else, for tests
+  /// of the self-test, and the cache is not saved. Device, reader, variant and
+  /// cache have to outlive the object.
   static StatusOr<std::unique_ptr<Pipelines>>
   create(vulkan::Device &device, const format::Reader &reader,
          const format::Variant &variant, vulkan::PipelineCache &cache,

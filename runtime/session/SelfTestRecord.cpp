@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SelfTestRecord.h: lines "variant<tab>problem".
+// SelfTestRecord.h: lines "variant<tab>problem", and "variant, first
+// cases<tab>" when these have passed.
 
 #include "runtime/session/SelfTestRecord.h"
 
@@ -12,6 +13,10 @@ namespace llmc::runtime {
 SelfTestRecord::SelfTestRecord(const vulkan::DeviceFacts &device,
                                const std::string &folder, uint64_t contentHash)
     : file(device, folder, contentHash, ".selftest") {
+  read();
+}
+
+void SelfTestRecord::read() {
   const std::vector<uint8_t> blob = file.read();
   std::istringstream lines(std::string(blob.begin(), blob.end()));
   for (std::string line; std::getline(lines, line);)
@@ -29,6 +34,7 @@ SelfTestRecord::find(const std::string &variant) const {
 
 void SelfTestRecord::set(const std::string &variant,
                          const std::string &problem) {
+  read();
   std::string &line = problems[variant];
   line = problem;
   std::replace(line.begin(), line.end(), '\n', ' ');
@@ -36,6 +42,18 @@ void SelfTestRecord::set(const std::string &variant,
   for (const auto &[name, found] : problems)
     text += name + '\t' + found + '\n';
   (void)file.write({text.begin(), text.end()});
+}
+
+static std::string nameOfFirst(const std::string &variant) {
+  return variant + ", first cases";
+}
+
+bool SelfTestRecord::hasPassedFirst(const std::string &variant) const {
+  return find(nameOfFirst(variant)).has_value();
+}
+
+void SelfTestRecord::setPassedFirst(const std::string &variant) {
+  set(nameOfFirst(variant), "");
 }
 
 } // namespace llmc::runtime

@@ -24,11 +24,19 @@ public:
   /// The problem that was found, empty when there was none; nothing when the
   /// variant has not been tested.
   std::optional<std::string> find(const std::string &variant) const;
-  /// Remembers a verdict and writes the file, where there is a folder. That it
-  /// can't be written costs a test at the next start and nothing else.
+  /// Remembers a verdict and writes the file, where there is a folder, with
+  /// what others have written there since. That it can't be written costs a
+  /// test at the next start and nothing else.
   void set(const std::string &variant, const std::string &problem);
 
+  /// Whether the cases have passed that a load waits for, which leaves others
+  /// for later (LaterTests.h).
+  bool hasPassedFirst(const std::string &variant) const;
+  void setPassedFirst(const std::string &variant);
+
 private:
+  void read();
+
   vulkan::DriverFile file;
   std::map<std::string, std::string> problems; // by variant
 };

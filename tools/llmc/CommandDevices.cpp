@@ -81,7 +81,9 @@ nlohmann::json judge(size_t index, const DeviceFacts &device,
     else if (verdict.canRun() &&
              reader.manifest().variants(static_cast<int>(i)).has_self_test())
       why += record.find(targets[i]->name()) ? ", passed its self-test"
-                                             : ", not tested yet";
+             : record.hasPassedFirst(targets[i]->name())
+                 ? ", passed its self-test for short prompts"
+                 : ", not tested yet";
     variants.push_back({{"target", targets[i]->name()},
                         {"runs", choice.ok() && choice->variant == i},
                         {"could_run", verdict.canRun() && !hasFailed},

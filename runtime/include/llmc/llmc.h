@@ -110,12 +110,13 @@ LLMC_API const char *llmc_engine_device_name(const llmc_engine_t *engine,
 typedef enum llmc_self_test_mode {
   LLMC_SELF_TEST_WHEN_UNKNOWN = 0, /* unless pipeline_cache_dir knows what this
                                       driver gave with this file. Where there is
-                                      such a folder, kernels that only prompts
-                                      of more than 32 tokens use are tested
-                                      before the first of these, which fails
-                                      with LLMC_STATUS_SELF_TEST_FAILED when one
-                                      is wrong; the next load then takes the
-                                      next variant */
+                                      such a folder, and num_threads is not 1,
+                                      kernels that only prompts of more than 32
+                                      tokens use are tested before the first of
+                                      these, which fails with
+                                      LLMC_STATUS_SELF_TEST_FAILED when one is
+                                      wrong; the next load then takes the next
+                                      variant */
   LLMC_SELF_TEST_ALWAYS = 1,
   LLMC_SELF_TEST_NEVER = 2
 } llmc_self_test_mode_t;

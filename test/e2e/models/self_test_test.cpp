@@ -138,14 +138,24 @@ TEST(SelfTest, AKernelOfLongPromptsIsTestedBeforeTheFirst) {
   const std::string file = folder.file("model.llmc");
   compileWithTests(findGolden("tiny-llama-Q4_0", folder), file,
                    "lavapipe,vulkan-1.1");
-  const auto run = [&](int numTokens, const std::string &mode) {
+  const std::string cache = folder.file("cache");
+  const auto run = [&](int numTokens, const std::string &mode,
+                       const std::string &fault =
+                           "wrong:lavapipe:sdpa_4_2x64_rows_128") {
     std::string tokens = "1";
     for (int i = 1; i < numTokens; ++i)
       tokens += ",1";
-    return runTool({"logits", file, "--tokens=" + tokens, "-o",
-                    folder.file("logits.f32"), "--cache-dir",
-                    folder.file("cache"), "--self-test=" + mode,
-                    "--inject-fault=wrong:lavapipe:sdpa_4_2x64_rows_128"});
+    std::vector<std::string> arguments = {"logits",
+                                          file,
+                                          "--tokens=" + tokens,
+                                          "-o",
+                                          folder.file("logits.f32"),
+                                          "--cache-dir",
+                                          cache,
+                                          "--self-test=" + mode};
+    if (!fault.empty())
+      arguments.push_back("--inject-fault=" + fault);
+    return runTool(arguments);
   };
   const ToolResult shortPrompt = run(20, "auto");
   EXPECT_EQ(shortPrompt.exitCode, 0) << shortPrompt.errors;
@@ -160,6 +170,19 @@ TEST(SelfTest, AKernelOfLongPromptsIsTestedBeforeTheFirst) {
   // taken.
   const ToolResult tested = run(130, "always");
   EXPECT_EQ(tested.exitCode, 0) << tested.errors;
+  // Without a fault `llmc devices F` follows.
+  const auto expectVerdict = [&](const std::string &verdict) {
+    const ToolResult devices = runTool({"devices", file, "--cache-dir", cache});
+    EXPECT_NE(devices.output.find("lavapipe: made for this device, " + verdict +
+                                  "\n"),
+              std::string::npos)
+        << devices.output;
+  };
+  expectVerdict("not tested yet");
+  EXPECT_EQ(run(20, "auto", "").exitCode, 0);
+  expectVerdict("passed its self-test for short prompts");
+  EXPECT_EQ(run(130, "auto", "").exitCode, 0);
+  expectVerdict("passed its self-test");
 }
 
 } // namespace

@@ -11,7 +11,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
+#include <filesystem>
+#include <thread>
 
 namespace llmc::test {
 namespace {
@@ -109,7 +112,7 @@ protected:
   Bytes longCode;
   CountingFile file;
   runtime::ModuleOptions options;
-  int numRuns = 0;
+  std::atomic<int> numRuns = 0;
 };
 
 const char *const kLeft = "passed 1 cases, 1 are left for longer prompts";
@@ -154,6 +157,52 @@ TEST_F(LaterTest, aWrongKernelIsTheErrorOfTheStepAndTheNextLoadTakesAnother) {
   ASSERT_TRUE(other.ok()) << other.status().message();
   EXPECT_EQ((*other)->variant().target().name(), "any");
   EXPECT_EQ(prompt(*other, 20).message(), "");
+}
+
+/// Sessions that come at the same time wait for the same test.
+TEST_F(LaterTest, runOnceForAllThreads) {
+  const auto promptInEightThreads = [&](StatusCode expected) {
+    auto module = loadAs(kLeft);
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 8; ++thread)
+      threads.emplace_back(
+          [&] { EXPECT_EQ(prompt(module, 20).code(), expected); });
+    for (std::thread &thread : threads)
+      thread.join();
+  };
+  promptInEightThreads(StatusCode::Ok);
+  EXPECT_EQ(numRuns, 2 + 8);
+  std::filesystem::remove_all(file.cacheFolder());
+  setLongKernel(1.01f);
+  promptInEightThreads(StatusCode::SelfTestFailed);
+  EXPECT_EQ(numRuns, 1);
+}
+
+/// That says nothing about the kernels.
+TEST_F(LaterTest, aLostDeviceIsNoVerdict) {
+  {
+    auto module = loadAs(kLeft);
+    auto model = LanguageModel::create(module, {});
+    ASSERT_TRUE(model.ok()) << model.status().message();
+    FakeVulkan::setFault({"vkQueueSubmit", 0, VK_ERROR_DEVICE_LOST, true});
+    EXPECT_EQ((*model)->prefill(std::vector<int32_t>(20, 3), nullptr).code(),
+              StatusCode::DeviceLost);
+    FakeVulkan::setFault({});
+  }
+  auto module =
+      loadAs("passed before on this driver, 1 are left for longer prompts");
+  EXPECT_EQ(prompt(module, 20).message(), "");
+}
+
+/// A verdict that comes late leaves those in place that came since the load.
+TEST_F(LaterTest, verdictsOfOthersAreKept) {
+  auto module = loadAs(kLeft);
+  options.preference.targetName = "any";
+  loadAs("passed 2 cases");
+  EXPECT_EQ(prompt(module, 20).message(), "");
+  loadAs("passed before on this driver");
+  options.preference.targetName = "special";
+  loadAs("passed before on this driver");
 }
 
 /// Where no verdict is kept, or none is to be, or the caller's thread does
