@@ -34,6 +34,8 @@ function(llmc_add_mlir_library name)
       target_precompile_headers(${name} REUSE_FROM LlmcMlirPch)
     endif()
   endif()
+  # One precompiled header does more than many sources in one, and generated code defines macros.
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
