@@ -5,6 +5,8 @@
 
 #include "runtime/session/SelfTestRecord.h"
 
+#include "runtime/session/TestPlan.h"
+
 #include <algorithm>
 #include <sstream>
 
@@ -45,7 +47,7 @@ void SelfTestRecord::set(const std::string &variant,
 }
 
 static std::string nameOfFirst(const std::string &variant) {
-  return variant + ", first cases";
+  return variant + ", up to " + std::to_string(kFewRows) + " rows";
 }
 
 bool SelfTestRecord::hasPassedFirst(const std::string &variant) const {

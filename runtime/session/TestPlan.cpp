@@ -13,9 +13,6 @@ namespace llmc::runtime {
 
 namespace {
 
-/// Rows of a step that is one of few.
-constexpr uint32_t kFewRows = 32;
-
 std::vector<bool> kernelsOfFewRows(const format::Variant &variant) {
   std::map<std::string, uint32_t> smallest; // by function
   for (const format::Entry &entry : variant.entries()) {

@@ -13,6 +13,9 @@
 
 namespace llmc::runtime {
 
+/// Rows of a step that is one of few.
+inline constexpr uint32_t kFewRows = 32;
+
 /// Numbers of a self-test's cases, in its order. First are those that test the
 /// kernels of steps of few rows: decoding and short prompts. Later are the
 /// others, whose kernels have larger tiles and take drivers longest.
@@ -22,8 +25,8 @@ struct TestPlan {
   std::vector<bool> isFirst;
 };
 
-/// Of a variant with a self-test. Each function has steps of few rows: of up to
-/// 32, or its smallest.
+/// Of a variant with a self-test. Each function has steps of few rows: of up
+/// to kFewRows, or its smallest.
 TestPlan planTests(const format::Variant &variant);
 
 /// All kernels: those that the plan has first before others, of each those with

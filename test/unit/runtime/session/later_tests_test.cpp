@@ -205,6 +205,23 @@ TEST_F(LaterTest, verdictsOfOthersAreKept) {
   loadAs("passed before on this driver");
 }
 
+/// The test has buffers of its own; where there is no room for them the step
+/// says why, and may come again.
+TEST_F(LaterTest, sayThatThereIsNoMemoryForThem) {
+  auto module = loadAs(kLeft);
+  auto model = LanguageModel::create(module, {});
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const std::vector<int32_t> tokens(20, 3);
+  std::vector<float> logits(5);
+  FakeVulkan::setFault({"vkAllocateMemory", 0});
+  const Status status = (*model)->prefill(tokens, logits.data());
+  EXPECT_EQ(status.code(), StatusCode::OutOfDeviceMemory);
+  EXPECT_THAT(status.message(),
+              HasSubstr("kernels of longer prompts can't be tested"));
+  FakeVulkan::setFault({});
+  EXPECT_EQ((*model)->prefill(tokens, logits.data()).message(), "");
+}
+
 /// Where no verdict is kept, or none is to be, or the caller's thread does
 /// everything, the load tests all.
 TEST_F(LaterTest, areNotLeftWithoutAFolder) {
