@@ -129,7 +129,8 @@ TEST_P(ModelInLockstep, ComputesTheGoldenLogits) {
   ASSERT_TRUE(found.ok()) << found.status().message();
   for (const int32_t token : golden.greedy) {
     std::vector<float> row(vocabulary);
-    EXPECT_EQ(argmax(&*found->end() - vocabulary, vocabulary), token);
+    EXPECT_EQ(argmax(found->data() + found->size() - vocabulary, vocabulary),
+              token);
     LLMC_E2E_OK(model->decode(token, row.data()));
     found->insert(found->end(), row.begin(), row.end());
   }

@@ -40,18 +40,6 @@ uint32_t floatToHalfBits(double number) {
 
 namespace {
 
-float toFloat(uint32_t bits) {
-  float number;
-  std::memcpy(&number, &bits, sizeof(number));
-  return number;
-}
-
-uint32_t toBits(float number) {
-  uint32_t bits;
-  std::memcpy(&bits, &number, sizeof(bits));
-  return bits;
-}
-
 /// Bits of an element; an index has 32.
 unsigned widthOf(mlir::Value value) {
   mlir::Type type = mlir::getElementTypeOrSelf(value.getType());

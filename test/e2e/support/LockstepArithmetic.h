@@ -11,7 +11,21 @@
 
 #include "llvm/ADT/ArrayRef.h"
 
+#include <cstring>
+
 namespace llmc::test {
+
+/// An f32 and its bits.
+inline float toFloat(uint32_t bits) {
+  float number;
+  std::memcpy(&number, &bits, sizeof(number));
+  return number;
+}
+inline uint32_t toBits(float number) {
+  uint32_t bits;
+  std::memcpy(&bits, &number, sizeof(bits));
+  return bits;
+}
 
 /// The numbers of f16 bits, and the bits nearest to a number.
 float halfToFloat(uint32_t bits);

@@ -5,6 +5,7 @@
 #include "test/e2e/support/LockstepKernel.h"
 
 #include "test/e2e/support/LockstepArithmetic.h"
+#include "test/e2e/support/LockstepMemory.h"
 #include "test/e2e/support/LockstepSubgroup.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,7 +16,6 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <numeric>
 
@@ -70,61 +70,6 @@ struct Copies {
                                       : i % machine.lanes])
           machine.at(slot)[i] = values[number][i];
     }
-  }
-};
-
-/// Components of each lane from bytes of memory, or to them.
-struct MemoryMove {
-  LockstepSlot value, index;
-  size_t memory, components, bytes;
-  bool isStore;
-
-  void operator()(LockstepMachine &machine) const {
-    LockstepMemory &from = machine.memories[memory];
-    size_t size = components * bytes;
-    const uint32_t *indices = machine.at(index);
-    for (uint32_t lane = 0; lane < machine.lanes; ++lane) {
-      if (!machine.active[lane])
-        continue;
-      size_t byte = indices[lane] * size;
-      if (byte + size > from.bytes)
-        return machine.fail(
-            std::string(isStore ? "a store to" : "a load from") + " memory " +
-            std::to_string(memory) + " ends at byte " +
-            std::to_string(byte + size) + " of " + std::to_string(from.bytes));
-      if (from.accesses && !sees(machine, *from.accesses, lane, byte))
-        return machine.fail(
-            std::string(isStore ? "a store to" : "a load from") +
-            " workgroup memory " + std::to_string(memory) + " by lane " +
-            std::to_string(lane) + " at byte " + std::to_string(byte) +
-            ", which lanes share with no barrier");
-      for (size_t i = 0; i < components; ++i) {
-        uint32_t &word = machine.at(value)[i * machine.lanes + lane];
-        uint8_t *place = from.data + byte + i * bytes;
-        if (isStore) {
-          std::memcpy(place, &word, bytes);
-        } else {
-          word = 0;
-          std::memcpy(&word, place, bytes);
-        }
-      }
-    }
-  }
-
-private:
-  /// Whether the lane may access the place.
-  bool sees(LockstepMachine &machine, SharedAccesses &accesses, uint32_t lane,
-            size_t byte) const {
-    Accessor who = {lane / machine.subgroupSize, lane};
-    size_t size = components * bytes;
-    if (!isStore)
-      return accesses.read(byte, size, who, machine.synchronizations);
-    bool changes = false;
-    for (size_t i = 0; i < components; ++i)
-      changes |=
-          std::memcmp(machine.memories[memory].data + byte + i * bytes,
-                      &machine.at(value)[i * machine.lanes + lane], bytes) != 0;
-    return accesses.write(byte, size, who, machine.synchronizations, changes);
   }
 };
 
@@ -279,12 +224,9 @@ LockstepStep LockstepReader::memoryStep(Operation &op) {
     return {};
   }
   auto move = [&](Value value, Value memref, Value index, bool isStore) {
-    return MemoryMove{slotOf(value),
-                      slotOf(index),
-                      memoryOf(memref),
-                      componentsOf(value.getType()),
-                      componentBytes(value.getType()),
-                      isStore};
+    return memoryMoveStep({slotOf(value), slotOf(index), memoryOf(memref),
+                           componentsOf(value.getType()),
+                           componentBytes(value.getType()), isStore});
   };
   if (auto load = dyn_cast<memref::LoadOp>(op))
     return move(load, load.getMemRef(), load.getIndices()[0], false);
@@ -321,23 +263,8 @@ LockstepStep LockstepReader::matrixMove(Operation &op) {
 LockstepStep LockstepReader::atomicAdd(memref::AtomicRMWOp op) {
   if (op.getKind() != arith::AtomicRMWKind::addi)
     return {};
-  return [result = slotOf(op.getResult()), addend = slotOf(op.getValue()),
-          index = slotOf(op.getIndices()[0]),
-          number = memoryOf(op.getMemref())](LockstepMachine &machine) {
-    LockstepMemory &memory = machine.memories[number];
-    for (uint32_t lane = 0; lane < machine.lanes; ++lane) {
-      if (!machine.active[lane])
-        continue;
-      size_t byte = size_t(machine.at(index)[lane]) * 4;
-      if (byte + 4 > memory.bytes)
-        return machine.fail("an atomic is beyond its buffer");
-      uint32_t value;
-      std::memcpy(&value, memory.data + byte, 4);
-      machine.at(result)[lane] = value;
-      value += machine.at(addend)[lane];
-      std::memcpy(memory.data + byte, &value, 4);
-    }
-  };
+  return atomicAddStep({slotOf(op.getResult()), slotOf(op.getValue()),
+                        slotOf(op.getIndices()[0]), memoryOf(op.getMemref())});
 }
 
 /// A vector whose component i is component runs[i] of all of `from`.

@@ -18,18 +18,6 @@ namespace gpu = mlir::gpu;
 
 namespace {
 
-float toFloat(uint32_t bits) {
-  float number;
-  std::memcpy(&number, &bits, sizeof(number));
-  return number;
-}
-
-uint32_t toBits(float number) {
-  uint32_t bits;
-  std::memcpy(&bits, &number, sizeof(bits));
-  return bits;
-}
-
 /// Whether all lanes of a subgroup have the same word.
 bool isUniform(const LockstepMachine &machine, const uint32_t *words) {
   return std::count(words, words + machine.subgroupSize, words[0]) ==
