@@ -40,6 +40,12 @@ GemvConfig::GemvConfig(RegionContext &context, LinearRegion &parts) {
     stagedColumns = 0;
     isStagedOnce = false;
   }
+  takesOneTurn = subgroup != 0 && stagedColumns == 0 && !exchangesInput &&
+                 tileWorkgroups == 0 && !parts.experts &&
+                 context.rowsOf(parts.resultType()) == 1 &&
+                 linearsAtOnce == static_cast<int64_t>(parts.linears.size()) &&
+                 lanes / std::max<int64_t>(quadsAtOnce, 1) * kStep ==
+                     parts.layout().paddedColumns;
 }
 
 LogicalResult GemvConfig::verify(RegionContext &context,

@@ -35,6 +35,9 @@ struct GemvConfig {
   CodeDecode decode;
   /// Lanes that add up among themselves by subgroup operations, or 0.
   int64_t subgroup;
+  /// Whether each lane has one share of the only row, of all linears side by
+  /// side, so that no loop goes over shares.
+  bool takesOneTurn;
 };
 
 } // namespace llmc::codegen

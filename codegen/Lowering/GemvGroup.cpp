@@ -50,8 +50,12 @@ SmallVector<Value> GemvGroup::loadInputs(State &state, int64_t quad) const {
   Value number = b.add(state.first, quad);
   if (input.stage)
     return {input.stage->loadQuad(number)};
-  if (!input.preloaded.empty())
-    return {input.preloaded[input.firstPreloaded + quad]};
+  if (!input.preloaded.empty()) {
+    Value x = input.preloaded[input.firstPreloaded + quad];
+    if (!input.preloadedGains.empty())
+      x = b.mul(x, input.preloadedGains[input.firstPreloaded + quad]);
+    return {x};
+  }
   SmallVector<Value> inputs;
   for (ArrayRef<Value> own : state.ownInputs)
     inputs.push_back(input.exchange->vector(own, quad));

@@ -25,9 +25,10 @@ struct GemvInput {
   GemvStage *stage = nullptr;
   /// Set when lanes hand each other what they load.
   GemvExchange *exchange = nullptr;
-  /// Of the only row, the lane's vectors of x, times the norm's gain, which are
-  /// the same for all tiles; empty where they are loaded when they are needed.
-  SmallVector<Value> preloaded;
+  /// Of the only row, all vectors of x that the lane needs, and of the norm's
+  /// gain unless they are multiplied by it; empty where x is loaded when it is
+  /// needed.
+  SmallVector<Value> preloaded, preloadedGains;
   /// The number of the group's first one among them.
   int64_t firstPreloaded = 0;
 

@@ -58,6 +58,7 @@ private:
   Value sumOverShares(int64_t section, Value result);
   void reducePass();
   void fillStage(Value firstQuad, Value numQuads);
+  void preloadInput();
   Value overRow(Value base, Value initial,
                 llvm::function_ref<Value(Value x, Value total)> add);
   Value inverseRoot(Value base);

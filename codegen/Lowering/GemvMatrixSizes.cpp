@@ -9,7 +9,9 @@
 namespace llmc::codegen {
 
 bool hasPairsOfCodes(WeightFormat format) {
-  return columnsPerUnit(format) == 8 && codebookOf(format) == Codebook::None;
+  int64_t group = scaleGroupColumns(format);
+  return columnsPerUnit(format) == kGemvMatrixUnitColumns &&
+         codebookOf(format) == Codebook::None && (group == 16 || group == 32);
 }
 
 std::string checkGemvMatrixSizes(const GemvMatrixSizes &sizes,
@@ -41,9 +43,10 @@ std::string checkGemvMatrixSizes(const GemvMatrixSizes &sizes,
   if (sizes.kStep != chunk)
     return describeMisfit("tile's k", sizes.kStep,
                           "is " + std::to_string(chunk));
-  if (K % chunk != 0)
+  int64_t segment = kLanes * kGemvMatrixUnitColumns;
+  if (K % segment != 0)
     return describeMisfit("the weight's number of columns", K,
-                          "are multiples of " + std::to_string(chunk));
+                          "are multiples of " + std::to_string(segment));
   return "";
 }
 

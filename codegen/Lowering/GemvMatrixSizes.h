@@ -12,6 +12,12 @@ namespace llmc::codegen {
 
 /// Groups of scales that one sum holds apart: a chunk.
 inline constexpr int64_t kChunkGroups = 4;
+/// Chunks of a subgroup that are added up without a loop, each loaded ahead; of
+/// more, none is.
+inline constexpr int64_t kGemvMatrixTurns = 8;
+/// Columns of a unit of codes, and those of x that share a power of two.
+inline constexpr int64_t kGemvMatrixUnitColumns = 8,
+                         kGemvMatrixBlockColumns = 32;
 
 struct GemvMatrixSizes {
   int64_t invocations;

@@ -19,15 +19,36 @@ Value GemvKernel::overRow(Value base, Value initial,
                    })[0];
 }
 
-/// What the norm multiplies a row of the input by; the same for every lane.
+/// Of the lane's only share.
+void GemvKernel::preloadInput() {
+  for (int64_t number = 0; number < kStep / 4; ++number) {
+    Value at = b.add(b.mul(share, kStep / 4), number);
+    rows.preloaded.push_back(input->load(rows.rowBases.front(), at));
+    if (Value gain = input->loadGain(at))
+      rows.preloadedGains.push_back(gain);
+  }
+}
+
+static Value addSquares(KernelBuilder &b, Value x, Value sum) {
+  for (int64_t i = 0; i < 4; ++i)
+    sum = b.fma(b.extract(x, i), b.extract(x, i), sum);
+  return sum;
+}
+
+/// What the norm multiplies a row of the input by; the same for every lane. The
+/// lanes of a share have preloaded the same numbers.
 Value GemvKernel::inverseRoot(Value base) {
-  Value squares = overRow(base, b.f32(0.0), [&](Value x, Value sum) {
-    for (int64_t i = 0; i < 4; ++i)
-      sum = b.fma(b.extract(x, i), b.extract(x, i), sum);
-    return sum;
-  });
-  Value mean = b.mul(sumOverWorkgroup(b, squares, lane, lanes, subgroup),
-                     b.f32(1.0 / static_cast<double>(parts.layout().columns)));
+  Value squares = b.f32(0.0);
+  for (Value x : rows.preloaded)
+    squares = addSquares(b, x, squares);
+  int64_t copies = rows.preloaded.empty() ? 1 : quadsAtOnce;
+  if (rows.preloaded.empty())
+    squares = overRow(base, squares, [&](Value x, Value sum) {
+      return addSquares(b, x, sum);
+    });
+  double share = 1.0 / static_cast<double>(copies * parts.layout().columns);
+  Value mean =
+      b.mul(sumOverWorkgroup(b, squares, lane, lanes, subgroup), b.f32(share));
   Value root =
       b.sqrt(b.add(mean, b.f32(parts.norm.getEpsilon().convertToFloat())));
   return b.div(b.f32(1.0), root);

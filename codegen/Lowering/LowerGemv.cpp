@@ -73,7 +73,7 @@ SmallVector<Value> GemvKernel::runGroups(Pass pass, int64_t firstSum,
       next.append(sums);
     return next;
   };
-  if (tileWorkgroups != 0) // a lane has one share
+  if (takesOneTurn || tileWorkgroups != 0) // a lane has one share
     return body(first, start);
   return b.forLoop(first, last, b.index(stride), start, body);
 }
@@ -296,6 +296,8 @@ LogicalResult GemvKernel::emitTile() {
     prepareStage();
   if (!partials)
     makePartials();
+  if (takesOneTurn)
+    preloadInput();
   runPasses();
   if (isHalf)
     resultFactors.push_back(b.load(waitingFactors, b.index(1)));
@@ -312,13 +314,11 @@ LogicalResult GemvKernel::emitTile() {
 
 /// Every so-manieth tile. What depends on the input alone comes first.
 LogicalResult GemvKernel::emitTilesInTurn() {
-  for (int64_t number = 0; number < kStep / 4; ++number) {
-    Value at = b.add(b.mul(share, kStep / 4), number);
-    Value x = input->load(rows.rowBases.front(), at),
-          gain = input->loadGain(at);
-    rows.preloaded.push_back(gain ? b.mul(x, gain) : x);
-  }
+  preloadInput();
   normalize();
+  for (auto [x, gain] : llvm::zip(rows.preloaded, rows.preloadedGains))
+    x = b.mul(x, gain);
+  rows.preloadedGains.clear();
   makePartials();
   LogicalResult ok = success();
   b.forLoop(b.groupId(gpu::Dimension::x),

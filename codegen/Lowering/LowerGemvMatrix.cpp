@@ -9,6 +9,10 @@
 // columns keep the four groups' sums apart, so that every lane scales the sums
 // of one group of its rows, once for 128 or 64 columns. What the subgroups of a
 // workgroup have is added up in workgroup memory in a fixed order.
+//
+// Weights are on their way before what needs no weights is done: the first
+// chunk's while the input is prepared, the next one's while one is multiplied.
+// Nothing of that is in a branch, at whose end compilers wait for it.
 
 #include "codegen/Lowering/LowerGemvMatrix.h"
 
@@ -22,9 +26,6 @@
 namespace llmc::codegen {
 
 namespace {
-
-/// The inverse of the smallest f16 above zero.
-constexpr double kCodeDivisor = 0x1p24;
 
 class GemvMatrixKernel {
 public:
@@ -42,23 +43,44 @@ public:
 private:
   using Sums = SmallVector<Value>;
 
+  /// What a lane loads of a chunk of one linear: its group's units, one for
+  /// each step, their high bits and their scales.
+  struct ChunkWeights {
+    SmallVector<WeightDecoder::Unit> units;
+    WeightDecoder::Group group;
+  };
+
   VectorType sumType() { return VectorType::get(laneRows, b.getF32Type()); }
+  Sums zeros() {
+    return Sums(parts.linears.size(), b.constant(sumType(), 0.0));
+  }
   void bindTiles(Value tiles);
-  Sums addChunk(const ChunkInput &chunk, Value number, Sums sums);
-  SmallVector<WeightDecoder::Unit> loadUnits(WeightDecoder &decoder,
-                                             Value number);
-  Value addCodes(const ChunkInput &chunk, WeightDecoder &decoder, Value number);
-  /// Sums of all chunks of the subgroup, then of the squares of x, which are 0
-  /// without a norm.
+  WeightDecoder::Place placeOf(WeightDecoder &decoder, Value number) {
+    return decoder.placeOf(b.add(b.mul(number, kChunkGroups), fragmentLane));
+  }
+  ChunkWeights load(WeightDecoder &decoder, const WeightDecoder::Place &place);
+  ChunkWeights loadChunk(WeightDecoder &decoder, Value number) {
+    return load(decoder, placeOf(decoder, number));
+  }
+  SmallVector<Value> flatten(const ChunkWeights &weights) const;
+  ChunkWeights unflatten(ValueRange values) const;
+  Value addCodes(const ChunkInput &chunk, const ChunkWeights &weights);
+  Value addChunk(WeightDecoder &decoder, const ChunkInput &chunk,
+                 const ChunkWeights &weights, Value sum);
+  void keepInput();
+  Sums addInTurns(int64_t turns);
   Sums addInLoop();
-  void keepSquares(Value squares);
+  Sums addAllChunks();
   Value normFactor();
   Sums sumOfGroups(const Sums &sums);
   LogicalResult storeQuad(Value result, Value stores,
                           llvm::function_ref<Value(int64_t)> sumOfLinear,
                           llvm::function_ref<Value()> factorOfNorm);
   LogicalResult emitTiles();
-  LogicalResult emitTilesInTurn(int64_t numChunks);
+  LogicalResult emitTilesInTurn();
+  void makePartials();
+  void storePartial(Value sum, Value place);
+  Value loadPartial(Value place);
 
   RegionContext &context;
   LinearRegion &parts;
@@ -72,11 +94,14 @@ private:
   std::vector<WeightDecoder> decoders;
   std::optional<LinearInput> row;
   std::optional<GemvMatrixInput> input;
-  Value base, subgroup, lane, fragmentGroup, fragmentLane, chunks;
+  int64_t numChunks = 0;
+  Value base, subgroup, lane, fragmentGroup, fragmentLane;
   /// The first quad of the tiles.
   Value firstQuad;
-  /// Of each subgroup, in workgroup memory.
-  Value partialSquares;
+  /// Of each subgroup, in workgroup memory; whether sums are where x was, as
+  /// vectors of four i32.
+  Value partialSquares, partials;
+  bool replacesInput = false;
 };
 
 /// Codes of columns 4 * half + odd and the second next of a unit, as f16 in the
@@ -116,35 +141,56 @@ void GemvMatrixKernel::bindTiles(Value tiles) {
                           CodeDecode::Convert, rowPair);
 }
 
-/// The lane's unit in each step of chunk `number` (GemvMatrixInput.h).
-SmallVector<WeightDecoder::Unit>
-GemvMatrixKernel::loadUnits(WeightDecoder &decoder, Value number) {
-  SmallVector<WeightDecoder::Unit> units;
-  Value first = b.mul(number, kChunkGroups);
-  if (tileWorkgroups != 0) {
-    WeightDecoder::Place place = decoder.placeOf(b.add(first, fragmentLane));
-    WeightDecoder::Group high = decoder.loadHigh(place);
-    for (int64_t step = 0; step < input->numSteps(); ++step)
-      units.push_back(decoder.loadUnit(place, high, b.index(step)));
-    return units;
-  }
-  int64_t groups = input->groupsPerBlock(),
-          lanesPerGroup = kFragmentLanes / groups;
-  for (int64_t step = 0; step < input->numSteps(); ++step) {
-    WeightDecoder::Place place = decoder.placeOf(
-        b.add(b.add(first, step * groups), b.div(fragmentLane, lanesPerGroup)));
-    units.push_back(decoder.loadUnit(place, decoder.loadHigh(place),
-                                     b.rem(fragmentLane, lanesPerGroup)));
-  }
-  return units;
+/// Of group t of a chunk.
+GemvMatrixKernel::ChunkWeights
+GemvMatrixKernel::load(WeightDecoder &decoder,
+                       const WeightDecoder::Place &place) {
+  ChunkWeights weights;
+  weights.group = decoder.loadHigh(place);
+  for (int64_t step = 0; step < input->numSteps(); ++step)
+    weights.units.push_back(
+        decoder.loadUnit(place, weights.group, b.index(step)));
+  decoder.loadScales(place, weights.group);
+  return weights;
+}
+
+/// As a loop carries it.
+SmallVector<Value>
+GemvMatrixKernel::flatten(const ChunkWeights &weights) const {
+  SmallVector<Value> values = {weights.group.scale};
+  for (Value value : {weights.group.minimum, weights.group.high})
+    if (value)
+      values.push_back(value);
+  for (const WeightDecoder::Unit &unit : weights.units)
+    values.push_back(unit.words);
+  return values;
+}
+
+/// `values` begin with what flatten() gave.
+GemvMatrixKernel::ChunkWeights
+GemvMatrixKernel::unflatten(ValueRange values) const {
+  auto take = [&] {
+    Value value = values.front();
+    values = values.drop_front();
+    return value;
+  };
+  const WeightDecoder &any = decoders.front();
+  ChunkWeights weights;
+  weights.group.scale = take();
+  if (any.hasMinimum())
+    weights.group.minimum = take();
+  if (any.hasHighPlane())
+    weights.group.high = take();
+  for (int64_t step = 0; step < input->numSteps(); ++step)
+    weights.units.push_back(any.unitOf(take(), weights.group, step));
+  return weights;
 }
 
 /// Of group t of the chunk, the sum of codes times x for the lane's rows.
 Value GemvMatrixKernel::addCodes(const ChunkInput &chunk,
-                                 WeightDecoder &decoder, Value number) {
-  SmallVector<WeightDecoder::Unit> units = loadUnits(decoder, number);
+                                 const ChunkWeights &weights) {
   SmallVector<Value> sums(laneRows / 2, zeroFragment(b));
-  for (auto [codes, words] : llvm::zip_equal(units, chunk.steps))
+  for (auto [codes, words] : llvm::zip_equal(weights.units, chunk.steps))
     for (int64_t odd = 0; odd < 2; ++odd) {
       WeightFormat format = parts.layout().format;
       Value lower = pairsOfCodes(b, format, codes, 0, odd),
@@ -164,54 +210,112 @@ Value GemvMatrixKernel::addCodes(const ChunkInput &chunk,
     rows.push_back(b.add(numbers[0], numbers[1]));
     rows.push_back(b.add(numbers[2], numbers[3]));
   }
-  return b.mul(b.vector(rows),
-               b.splat(b.mul(chunk.factor, b.f32(kCodeDivisor)), laneRows));
+  return b.mul(b.vector(rows), b.splat(chunk.factor, laneRows));
 }
 
-GemvMatrixKernel::Sums GemvMatrixKernel::addChunk(const ChunkInput &chunk,
-                                                  Value number, Sums sums) {
-  for (auto [decoder, sum] : llvm::zip_equal(decoders, sums)) {
-    Value codes = addCodes(chunk, decoder, number);
-    WeightDecoder::Group group;
-    decoder.loadScales(
-        decoder.placeOf(b.add(b.mul(number, kChunkGroups), fragmentLane)),
-        group);
-    sum = b.fma(codes, group.scale, sum);
-    if (Value offset = decoder.offset(group, 0))
-      sum = b.fma(offset, b.splat(chunk.sum, laneRows), sum);
+Value GemvMatrixKernel::addChunk(WeightDecoder &decoder,
+                                 const ChunkInput &chunk,
+                                 const ChunkWeights &weights, Value sum) {
+  sum = b.fma(addCodes(chunk, weights), weights.group.scale, sum);
+  if (Value offset = decoder.offset(weights.group, 0))
+    sum = b.fma(offset, b.splat(chunk.sum, laneRows), sum);
+  return sum;
+}
+
+/// Behind its barrier, all of x is in workgroup memory.
+void GemvMatrixKernel::keepInput() {
+  int64_t segments = parts.layout().paddedColumns / input->segmentColumns();
+  Value squares =
+      b.forLoop(subgroup, b.opaqueIndex(segments), b.index(subgroups),
+                ValueRange{b.f32(0.0)}, [&](Value number, ValueRange carried) {
+                  Value sum = carried.front();
+                  input->keep(base, number, sum);
+                  return SmallVector<Value>{sum};
+                })[0];
+  input->keepZeros(b.add(b.mul(subgroup, subgroupSize), lane));
+  if (parts.norm) {
+    Value sum = sumOverStrides(b, squares, 1, subgroupSize);
+    b.ifThen(b.equal(lane, b.index(0)),
+             [&] { b.store(sum, partialSquares, subgroup); });
+  }
+  b.barrier();
+}
+
+/// A few chunks of the subgroup, one after the other, without a loop: a turn
+/// each. Behind the last chunk the last one is loaded again, and counts
+/// nothing.
+GemvMatrixKernel::Sums GemvMatrixKernel::addInTurns(int64_t turns) {
+  // Of a chunk, the weights of one linear after the other, so many of them
+  // before they are needed: with one or three, a 3B model decodes 3 to 4 %
+  // slower on an H200.
+  constexpr int64_t kAhead = 2;
+  auto numLinears = static_cast<int64_t>(decoders.size());
+  const int64_t count = turns * numLinears;
+  auto isWhole = [&](int64_t turn) {
+    return (turn + 1) * subgroups <= numChunks;
+  };
+  auto numberOf = [&](int64_t turn) {
+    return b.add(subgroup, turn * subgroups);
+  };
+  Value lastNumber = b.min(numberOf(turns - 1), b.index(numChunks - 1));
+  SmallVector<WeightDecoder::Place> places(numLinears);
+  SmallVector<ChunkWeights> weights;
+  auto loadNext = [&] {
+    auto next = static_cast<int64_t>(weights.size()), turn = next / numLinears;
+    if (next >= count)
+      return;
+    WeightDecoder &decoder = decoders[next % numLinears];
+    WeightDecoder::Place &place = places[next % numLinears];
+    if (!isWhole(turn))
+      place = placeOf(decoder, lastNumber);
+    else if (turn == 0)
+      place = placeOf(decoder, subgroup);
+    else
+      place = decoder.advance(
+          place, b.add(b.mul(numberOf(turn), kChunkGroups), fragmentLane),
+          subgroups * kChunkGroups);
+    weights.push_back(load(decoder, place));
+  };
+  for (int64_t i = 0; i < kAhead; ++i)
+    loadNext();
+  keepInput();
+  Sums sums = zeros();
+  ChunkInput chunk;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t turn = i / numLinears, linear = i % numLinears;
+    if (linear == 0 && isWhole(turn)) {
+      chunk = input->kept(subgroup, turn * subgroups);
+    } else if (linear == 0) {
+      chunk = input->kept(lastNumber);
+      Value exists = b.less(numberOf(turn), b.index(numChunks));
+      for (Value *number : {&chunk.factor, &chunk.sum})
+        *number = b.select(exists, *number, b.f32(0.0));
+    }
+    loadNext();
+    sums[linear] = addChunk(decoders[linear], chunk, weights[i], sums[linear]);
   }
   return sums;
 }
 
+/// Of many chunks; no load is ahead of its chunk.
 GemvMatrixKernel::Sums GemvMatrixKernel::addInLoop() {
-  Sums start(decoders.size(), b.constant(sumType(), 0.0));
-  start.push_back(b.f32(0.0));
-  return b.forLoop(subgroup, chunks, b.index(subgroups), start,
-                   [&](Value number, ValueRange carried) {
-                     Value squares = carried.back();
-                     ChunkInput chunk = input->load(base, number, squares);
-                     Sums next =
-                         addChunk(chunk, number, Sums(carried.drop_back()));
-                     next.push_back(squares);
-                     return next;
+  keepInput();
+  return b.forLoop(subgroup, b.opaqueIndex(numChunks), b.index(subgroups),
+                   zeros(), [&](Value number, ValueRange carried) {
+                     ChunkInput chunk = input->kept(number);
+                     Sums sums(carried);
+                     for (auto [decoder, sum] : llvm::zip_equal(decoders, sums))
+                       sum = addChunk(decoder, chunk,
+                                      loadChunk(decoder, number), sum);
+                     return sums;
                    });
-}
-
-/// Of a norm; the subgroup's sum waits in workgroup memory.
-void GemvMatrixKernel::keepSquares(Value squares) {
-  if (!parts.norm)
-    return;
-  Value sum = sumOverStrides(b, squares, 1, subgroupSize);
-  b.ifThen(b.equal(lane, b.index(0)),
-           [&] { b.store(sum, partialSquares, subgroup); });
 }
 
 /// What the norm multiplies x by; null without a norm.
 Value GemvMatrixKernel::normFactor() {
   if (!parts.norm)
     return Value();
-  double share =
-      1.0 / static_cast<double>(input->squareCopies() * parts.layout().columns);
+  double share = 1.0 / static_cast<double>(parts.layout().columns);
   Value mean = b.mul(sumInOrder(b, partialSquares, b.index(0), subgroups),
                      b.f32(share)),
         epsilon = b.f32(parts.norm.getEpsilon().convertToFloat());
@@ -256,30 +360,62 @@ GemvMatrixKernel::storeQuad(Value result, Value stores,
   return ok;
 }
 
+/// Room for what subgroups add up: that of x, behind a barrier, where there is
+/// no other.
+void GemvMatrixKernel::makePartials() {
+  int64_t count =
+      static_cast<int64_t>(parts.linears.size()) * subgroups * kFragmentGroups;
+  replacesInput = b.workgroupBytes() + count * laneRows * 4 >
+                  context.getDevice().getWorkgroupMemoryBytes();
+  if (replacesInput)
+    b.barrier();
+  partials =
+      replacesInput ? input->memory() : b.workgroupMemory(count, sumType());
+}
+
+void GemvMatrixKernel::storePartial(Value sum, Value place) {
+  if (replacesInput) {
+    SmallVector<Value> words(4, b.i32(0));
+    for (int64_t row = 0; row < laneRows; ++row)
+      words[row] = b.bitcastToI32(b.extract(sum, row));
+    sum = b.vector(words);
+  }
+  b.store(sum, partials, place);
+}
+
+Value GemvMatrixKernel::loadPartial(Value place) {
+  Value loaded = b.load(partials, place);
+  if (!replacesInput)
+    return loaded;
+  SmallVector<Value> rows;
+  for (int64_t row = 0; row < laneRows; ++row)
+    rows.push_back(b.bitcastToF32(b.extract(loaded, row)));
+  return b.vector(rows);
+}
+
 /// A workgroup's subgroups share the columns of the tiles.
 LogicalResult GemvMatrixKernel::emitTiles() {
   bindTiles(b.groupId(gpu::Dimension::x));
-  Sums sums = addInLoop();
-  keepSquares(sums.pop_back_val());
+  int64_t turns = llvm::divideCeilSigned(numChunks, subgroups);
+  Sums sums =
+      sumOfGroups(turns <= kGemvMatrixTurns ? addInTurns(turns) : addInLoop());
+  makePartials();
   int64_t perLinear = subgroups * kFragmentGroups;
-  Value partials = b.workgroupMemory(
-            static_cast<int64_t>(parts.linears.size()) * perLinear, sumType()),
-        place = b.add(b.mul(subgroup, kFragmentGroups), fragmentGroup);
-  sums = sumOfGroups(sums);
+  Value place = b.add(b.mul(subgroup, kFragmentGroups), fragmentGroup);
   b.ifThen(b.equal(fragmentLane, b.index(0)), [&] {
     for (auto [number, sum] : llvm::enumerate(sums))
-      b.store(sum, partials,
-              b.add(place, static_cast<int64_t>(number) * perLinear));
+      storePartial(sum, b.add(place, static_cast<int64_t>(number) * perLinear));
   });
   b.barrier();
   Value result = b.add(b.mul(subgroup, subgroupSize), lane);
   auto sumOfLinear = [&](int64_t linear) -> Value {
     SmallVector<Value> rows;
     for (int64_t part = 0; part < lanesPerQuad; ++part) {
-      Value sum = sumInOrder(
-          b, partials,
-          b.add(b.mul(result, lanesPerQuad), linear * perLinear + part),
-          subgroups, kFragmentGroups);
+      Value first =
+                b.add(b.mul(result, lanesPerQuad), linear * perLinear + part),
+            sum = loadPartial(first);
+      for (int64_t i = 1; i < subgroups; ++i)
+        sum = b.add(sum, loadPartial(b.add(first, i * kFragmentGroups)));
       if (lanesPerQuad == 1)
         return sum;
       for (int64_t row = 0; row < laneRows; ++row)
@@ -291,19 +427,35 @@ LogicalResult GemvMatrixKernel::emitTiles() {
                    sumOfLinear, [&] { return normFactor(); });
 }
 
+/// Sums of all chunks by the subgroup alone.
+GemvMatrixKernel::Sums GemvMatrixKernel::addAllChunks() {
+  Value chunks = b.opaqueIndex(numChunks), last = b.sub(chunks, b.index(1));
+  SmallVector<Value> carried;
+  for (WeightDecoder &decoder : decoders)
+    carried.append(flatten(loadChunk(decoder, b.index(0))));
+  size_t numLoaded = carried.size(), ofLinear = numLoaded / decoders.size();
+  carried.append(zeros());
+  SmallVector<Value> done = b.forLoop(
+      b.index(0), chunks, b.index(1), carried,
+      [&](Value number, ValueRange now) {
+        Value next = b.min(b.add(number, 1), last);
+        SmallVector<Value> values;
+        for (WeightDecoder &decoder : decoders)
+          values.append(flatten(loadChunk(decoder, next)));
+        ChunkInput chunk = input->kept(number);
+        for (auto [linear, decoder] : llvm::enumerate(decoders))
+          values.push_back(addChunk(
+              decoder, chunk, unflatten(now.drop_front(linear * ofLinear)),
+              now[numLoaded + linear]));
+        return values;
+      });
+  return Sums(ArrayRef(done).drop_front(numLoaded));
+}
+
 /// A subgroup takes all columns of two tiles, and goes on to others: after the
 /// input is in workgroup memory, none waits for another.
-LogicalResult GemvMatrixKernel::emitTilesInTurn(int64_t numChunks) {
-  input->makeRoom(numChunks);
-  Value squares =
-      b.forLoop(subgroup, chunks, b.index(subgroups), ValueRange{b.f32(0.0)},
-                [&](Value number, ValueRange carried) {
-                  Value sum = carried.front();
-                  input->keep(base, number, sum);
-                  return SmallVector<Value>{sum};
-                })[0];
-  keepSquares(squares);
-  b.barrier();
+LogicalResult GemvMatrixKernel::emitTilesInTurn() {
+  keepInput();
   Value factor = normFactor();
   LogicalResult ok = success();
   b.forLoop(
@@ -311,13 +463,7 @@ LogicalResult GemvMatrixKernel::emitTilesInTurn(int64_t numChunks) {
       b.index(llvm::divideCeilSigned(parts.layout().numQuads(), numQuads)),
       b.index(tileWorkgroups * subgroups), [&](Value tiles) {
         bindTiles(tiles);
-        Sums zeros(decoders.size(), b.constant(sumType(), 0.0));
-        Sums sums = b.forLoop(b.index(0), chunks, b.index(1), zeros,
-                              [&](Value number, ValueRange carried) {
-                                return addChunk(input->kept(number), number,
-                                                Sums(carried));
-                              });
-        sums = sumOfGroups(sums);
+        Sums sums = sumOfGroups(addAllChunks());
         ok = storeQuad(
             b.add(firstQuad, fragmentGroup), b.equal(fragmentLane, b.index(0)),
             [&](int64_t linear) { return sums[linear]; },
@@ -338,12 +484,12 @@ LogicalResult GemvMatrixKernel::emit() {
   input.emplace(b, *row, scaleGroupColumns(parts.layout().format), subgroupSize,
                 lane);
   base = row->rowBase(b.index(0), 0);
-  int64_t numChunks = parts.layout().paddedColumns / input->chunkColumns(),
-          tiles = llvm::divideCeilSigned(parts.layout().numQuads(), numQuads);
-  chunks = b.opaqueIndex(numChunks);
+  numChunks = parts.layout().paddedColumns / input->chunkColumns();
+  int64_t tiles = llvm::divideCeilSigned(parts.layout().numQuads(), numQuads);
+  input->makeRoom(parts.layout().paddedColumns);
   if (parts.norm)
     partialSquares = b.workgroupMemory(subgroups, b.getF32Type());
-  if (failed(tileWorkgroups != 0 ? emitTilesInTurn(numChunks) : emitTiles()))
+  if (failed(tileWorkgroups != 0 ? emitTilesInTurn() : emitTiles()))
     return failure();
   unit.finish(parts.label("gemv", 1) + " matrix",
               {tileWorkgroups != 0 ? tileWorkgroups : tiles, 1, 1});

@@ -321,16 +321,20 @@ WeightDecoder::Unit WeightDecoder::loadUnit(const Place &place,
                                             Value unitInGroup) {
   Value index =
       b.add(part(place, Part::Unit), b.mul(unitInGroup, unitStride()));
-  Unit loaded{b.load(plane(PlaneKind::Codes).memref, index), data.high};
-  if (!data.high)
-    return loaded;
-  int64_t bitsPerUnit = layout().format == WeightFormat::Q6_K ? 4 : 2;
+  Value words = b.load(plane(PlaneKind::Codes).memref, index);
   if (std::optional<int64_t> number = mlir::getConstantIntValue(unitInGroup))
-    loaded.highShift = *number * bitsPerUnit;
-  else
+    return unitOf(words, data, *number);
+  Unit loaded{words, data.high};
+  if (data.high)
     loaded.high = b.shiftRight(
-        data.high, b.splat(b.toI32(b.mul(unitInGroup, bitsPerUnit)), numRows));
+        data.high,
+        b.splat(b.toI32(b.mul(unitInGroup, highBitsPerUnit())), numRows));
   return loaded;
+}
+
+WeightDecoder::Unit WeightDecoder::unitOf(Value words, const Group &data,
+                                          int64_t unitInGroup) const {
+  return {words, data.high, data.high ? unitInGroup * highBitsPerUnit() : 0};
 }
 
 SmallVector<Value> WeightDecoder::decodeFloats(Value words) {

@@ -111,6 +111,8 @@ public:
     int64_t highShift = 0;
   };
   Unit loadUnit(const Place &place, const Group &data, Value unitInGroup);
+  /// Unit number `unitInGroup`, whose words were loaded.
+  Unit unitOf(Value words, const Group &data, int64_t unitInGroup) const;
 
   /// Whether codes are best taken row by row (rowCodes), else column by column
   /// (columnCodes).
@@ -167,6 +169,10 @@ private:
   bool hasNibbles() const { return unitColumns() == 8; }
   bool hasCodebook() const {
     return codebookOf(layout().format) != Codebook::None;
+  }
+  /// Of a row's word of high bits.
+  int64_t highBitsPerUnit() const {
+    return layout().format == WeightFormat::Q6_K ? 4 : 2;
   }
   BoundPlane bindPlane(PlaneKind kind, Type element);
   /// The element of planes that are bound by rows in element `element`.

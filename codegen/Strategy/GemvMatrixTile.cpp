@@ -13,14 +13,13 @@ namespace llmc::codegen {
 
 namespace {
 
-/// Of a column of x in two f16, and of a group's sum and factor
-/// (GemvMatrixInput.h).
-constexpr int64_t kBytesPerColumn = 4, kBytesPerGroup = 8;
+/// Of a number of f32, and of a column of x in two f16 (GemvMatrixInput.h).
+constexpr int64_t kBytesOfNumber = 4, kBytesPerColumn = 4;
 /// Rows of the weight that a workgroup takes at once: those of two left
 /// matrices of 16 rows, or of one.
 constexpr int64_t kRows = 32, kFewRows = 16;
-/// Of a workgroup, if they share the columns of pairs, or go over all tiles;
-/// and workgroups of a compute unit that do that.
+/// Of a workgroup, if there are some workgroups for a compute unit; and
+/// workgroups of a compute unit that go over all tiles.
 constexpr int64_t kSubgroups = 8, kWorkgroupsInTurn = 8;
 
 int64_t chunkOf(const LinearShape &shape) {
@@ -29,31 +28,71 @@ int64_t chunkOf(const LinearShape &shape) {
 
 int64_t workgroupBytes(const LinearShape &shape, const GemvMatrixSizes &tile,
                        const DeviceLimits &device) {
-  constexpr int64_t kBytesOfSum = 4;
   int64_t subgroups = tile.invocations / device.subgroupSize,
-          squares = shape.hasNorm ? subgroups * kBytesOfSum : 0;
+          squares = shape.hasNorm ? subgroups * kBytesOfNumber : 0;
+  int64_t sumsAndFactors = shape.K / scaleGroupColumns(shape.format) +
+                           shape.K / kGemvMatrixBlockColumns,
+          words = shape.K * kBytesPerColumn,
+          zeros = chunkOf(shape) * kBytesPerColumn,
+          input = squares + words + zeros + sumsAndFactors * kBytesOfNumber;
   if (tile.tileWorkgroups != 0)
-    return squares + shape.K * kBytesPerColumn +
-           shape.K / scaleGroupColumns(shape.format) * kBytesPerGroup;
-  // Four groups of scales of each column are added up in the subgroup.
-  return squares + shape.numLinears * subgroups * tile.columns * kBytesOfSum;
+    return input;
+  // Four groups of scales of each column are added up in the subgroup. Sums
+  // take the place of the words where there is no other, as vectors of four.
+  int64_t sums = shape.numLinears * subgroups * tile.columns * kBytesOfNumber,
+          inWords = shape.numLinears * subgroups * kRows * kBytesOfNumber;
+  bool isShared =
+      input + sums > device.workgroupMemoryBytes && inWords <= words;
+  return input + (isShared ? 0 : sums);
 }
 
-/// Workgroups of 32 rows leave half of the compute units idle, those of 16 next
-/// to none, and the columns are many. Measured on an H200 in a bare kernel:
-/// 2048 rows of 11008 columns by 128 workgroups on 132 multiprocessors, as many
-/// subgroups as fit, Q4_K and Q6_K 8.6 to 8.8 µs where a gemv takes 11.3 and
-/// 12.8.
-std::optional<GemvMatrixSizes> selectFewRows(const LinearShape &shape,
-                                             const DeviceLimits &device) {
-  constexpr int64_t kFewestColumns = 8192;
+/// A vocabulary: a subgroup goes over many tiles, none waits for another.
+std::optional<GemvMatrixSizes> selectInTurn(const LinearShape &shape,
+                                            const DeviceLimits &device) {
+  constexpr int64_t kMostColumns = 2048;
+  GemvMatrixSizes tile = {kSubgroups * device.subgroupSize, 1, kRows,
+                          chunkOf(shape),
+                          kWorkgroupsInTurn * device.computeUnits};
+  bool isLarge = ceilDiv(shape.N, kRows) >= 4 * tile.tileWorkgroups;
+  if (!isLarge || shape.numLinears != 1 || shape.K > kMostColumns ||
+      2 * workgroupBytes(shape, tile, device) > device.workgroupMemoryBytes)
+    return std::nullopt;
+  return tile;
+}
+
+/// A workgroup of 16 rows for each compute unit, of as many subgroups as there
+/// are registers for: 80 of an invocation of each. 3B down takes 10.7 and
+/// 12.1 µs (Q4_K, Q6_K) where a gemv takes 11.4 and 13.0.
+std::optional<GemvMatrixSizes> selectOneForUnit(const LinearShape &shape,
+                                                const DeviceLimits &device) {
+  constexpr int64_t kFewestColumns = 2048, kMostSubgroups = 24;
   int64_t workgroups = ceilDiv(shape.N, kFewRows), units = device.computeUnits;
   bool fillsUnits = 10 * workgroups >= 9 * units && workgroups <= units;
   if (!fillsUnits || shape.numLinears != 1 || shape.hasNorm ||
       shape.K < kFewestColumns)
     return std::nullopt;
-  int64_t subgroups = device.maxInvocations / device.subgroupSize;
+  int64_t subgroups = std::min({shape.K / chunkOf(shape), kMostSubgroups,
+                                device.maxInvocations / device.subgroupSize});
   return GemvMatrixSizes{subgroups * device.subgroupSize, 1, kFewRows,
+                         chunkOf(shape), 0};
+}
+
+/// Several workgroups of a compute unit at once. With 32 rows there are
+/// registers for that only if a subgroup has one chunk: a pair of 3B takes 17
+/// µs with 86 registers, 13 with 80 or with 16 rows and 64.
+std::optional<GemvMatrixSizes> selectSeveral(const LinearShape &shape,
+                                             const DeviceLimits &device) {
+  int64_t chunks = shape.K / chunkOf(shape),
+          rows = chunks <= kSubgroups ? kRows : kFewRows,
+          workgroups = ceilDiv(shape.N, rows);
+  bool hasRows = 10 * workgroups >= 7 * device.computeUnits;
+  // A kernel of one linear without a norm waits for its loads either way.
+  bool isMuch = shape.numLinears == 2 ||
+                (shape.hasNorm && shape.format == WeightFormat::Q4_K);
+  if (!hasRows || !isMuch || chunks > kSubgroups * kGemvMatrixTurns)
+    return std::nullopt;
+  int64_t subgroups = std::min(powerOfTwoAtMost(chunks), kSubgroups);
+  return GemvMatrixSizes{subgroups * device.subgroupSize, 1, rows,
                          chunkOf(shape), 0};
 }
 
@@ -62,35 +101,16 @@ std::optional<GemvMatrixSizes> selectFewRows(const LinearShape &shape,
 std::optional<GemvMatrixSizes>
 selectGemvMatrixTile(const LinearShape &shape, const DeviceLimits &device,
                      const GemvStrategy &strategy) {
-  constexpr int64_t kMostSubgroupsPerUnit = 24, kFewestChunks = 16,
-                    kMostChunksInTurn = 16;
   bool isKQuant =
       shape.format == WeightFormat::Q4_K || shape.format == WeightFormat::Q6_K;
-  if (!strategy.matrixFragments || !isKQuant || shape.rows != 1)
+  if (!strategy.matrixFragments || !isKQuant)
     return std::nullopt;
-  int64_t chunk = chunkOf(shape), chunks = shape.K / chunk,
-          workgroups = ceilDiv(shape.N, kRows),
-          most = device.maxInvocations / device.subgroupSize;
-  if (shape.K % chunk != 0 || most < kSubgroups)
-    return std::nullopt;
-  // Of longer rows, workgroups whose inputs are in registers are faster.
-  GemvMatrixSizes inTurn = {kSubgroups * device.subgroupSize, 1, kRows, chunk,
-                            kWorkgroupsInTurn * device.computeUnits};
-  if (workgroups >= 4 * inTurn.tileWorkgroups && shape.numLinears == 1 &&
-      chunks <= kMostChunksInTurn &&
-      2 * workgroupBytes(shape, inTurn, device) <= device.workgroupMemoryBytes)
-    return inTurn;
-  if (std::optional<GemvMatrixSizes> tile = selectFewRows(shape, device))
-    return tile;
-  // Of others, pairs alone are faster so, with enough to do for each subgroup.
-  if (shape.numLinears != 2 || 2 * workgroups < 3 * device.computeUnits ||
-      chunks < kFewestChunks)
-    return std::nullopt;
-  int64_t subgroups = powerOfTwoAtMost(std::min(chunks, most));
-  while (subgroups > kSubgroups &&
-         subgroups * workgroups > kMostSubgroupsPerUnit * device.computeUnits)
-    subgroups /= 2;
-  return GemvMatrixSizes{subgroups * device.subgroupSize, 1, kRows, chunk, 0};
+  for (auto select : {selectInTurn, selectOneForUnit, selectSeveral})
+    if (std::optional<GemvMatrixSizes> tile = select(shape, device))
+      return checkGemvMatrixTile(shape, *tile, device, strategy).empty()
+                 ? tile
+                 : std::nullopt;
+  return std::nullopt;
 }
 
 std::vector<GemvMatrixSizes> enumerateGemvMatrixTiles(

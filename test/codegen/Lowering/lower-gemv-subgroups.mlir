@@ -9,17 +9,20 @@
   features = ["f16_arithmetic", "subgroup_arithmetic", "subgroup_shuffle"], quirks = []>
 module attributes {target.device = #device} {
   graph.weight @w : tensor<64x256x!graph.encoded<q4_0>> from [#graph.source<file = 0, offset = 0, rows = 64>]
+  graph.weight @gain : tensor<256x!graph.encoded<f32>> from [#graph.source<file = 0, offset = 0, rows = 256>]
 
-  // Four tiles are dealt to eight workgroups; lanes that share a quad, one of two, add up: distances 2 to 16. Nibbles are
-  // the mantissas of f16, 1024 too large.
+  // Four tiles are dealt to eight workgroups; lanes that share a quad, one of two, add up: distances 2 to 16. Each lane has
+  // one share, so there is no loop. Nibbles are the mantissas of f16, 1024 too large.
   // CHECK-LABEL: program.entry @dealt
   // CHECK: program.dispatch @gemv_q4_0_64x256_rows_1 groups [8, 1, 1]
   // KERNEL: gpu.module @gemv_q4_0_64x256_rows_1_gpu
+  // KERNEL-NOT: scf.for
   // KERNEL: arith.constant dense<1677747200> : vector<4xi32>
   // KERNEL: spirv.Bitcast {{.*}} : i32 to vector<2xf16>
   // KERNEL: arith.constant dense<1.024000e+03> : vector<2xf16>
   // KERNEL: arith.subf {{.*}} : vector<2xf16>
   // KERNEL: arith.extf {{.*}} : f16 to f32
+  // KERNEL-NOT: scf.for
   // KERNEL: gpu.shuffle xor
   func.func @dealt(%x: tensor<?x256xf32> {graph.name = "x"}) -> (tensor<?x64xf32> {graph.name = "y"})
       attributes {graph.rows = 1 : i64} {
@@ -27,6 +30,29 @@ module attributes {target.device = #device} {
     %y = graph.region (%a = %x : tensor<?x256xf32>, %b = %w : tensor<64x256x!graph.encoded<q4_0>>) -> (tensor<?x64xf32>)
         attributes {lowering_config = #graph.lowering_config<"gemv", workgroup = [64, 1, 1], tile = [1, 4, 8], splits = 2, reduction = subgroup, decode = halves>} {
       %0 = graph.quantized_linear %a, %b : tensor<?x256xf32>, tensor<64x256x!graph.encoded<q4_0>> -> tensor<?x64xf32>
+      graph.yield %0 : tensor<?x64xf32>
+    }
+    return %y : tensor<?x64xf32>
+  }
+
+  // The squares of a norm are those of the eight numbers that the lane multiplies, of each of which two lanes have one.
+  // CHECK-LABEL: program.entry @normed
+  // KERNEL: gpu.module @gemv_q4_0_64x256_rows_1_norm_gpu
+  // KERNEL-NOT: scf.for
+  // KERNEL-COUNT-4: memref.load {{.*}} : memref<?xvector<4xf32>
+  // KERNEL-NOT: memref.load {{.*}} : memref<?xvector<4xf32>, #spirv.storage_class<StorageBuffer>>
+  // KERNEL: gpu.subgroup_reduce add
+  // KERNEL: gpu.barrier
+  // KERNEL: arith.constant 0.001953125 : f32
+  func.func @normed(%x: tensor<?x256xf32> {graph.name = "x"}) -> (tensor<?x64xf32> {graph.name = "y"})
+      attributes {graph.rows = 1 : i64} {
+    %w = graph.load_weight @w : tensor<64x256x!graph.encoded<q4_0>>
+    %gain = graph.load_weight @gain : tensor<256x!graph.encoded<f32>>
+    %y = graph.region (%a = %x : tensor<?x256xf32>, %b = %w : tensor<64x256x!graph.encoded<q4_0>>, %c = %gain : tensor<256x!graph.encoded<f32>>) -> (tensor<?x64xf32>)
+        attributes {lowering_config = #graph.lowering_config<"gemv", workgroup = [64, 1, 1], tile = [1, 4, 8], splits = 2, reduction = subgroup, decode = halves>} {
+      %g = graph.dequantize %c : tensor<256x!graph.encoded<f32>> -> tensor<256xf32>
+      %n = graph.rms_norm %a, %g epsilon 1.0e-5 : tensor<?x256xf32>, tensor<256xf32> -> tensor<?x256xf32>
+      %0 = graph.quantized_linear %n, %b : tensor<?x256xf32>, tensor<64x256x!graph.encoded<q4_0>> -> tensor<?x64xf32>
       graph.yield %0 : tensor<?x64xf32>
     }
     return %y : tensor<?x64xf32>

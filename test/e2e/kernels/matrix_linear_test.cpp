@@ -67,6 +67,14 @@ TEST_F(FragmentTest, pairsBehindANorm) {
   }
 }
 
+/// x and the sums of many subgroups do not both have room in 48 KiB.
+TEST_F(FragmentTest, sumsInThePlaceOfTheInput) {
+  checkLinear(makeRandomWeight("q4_k", 20, 11008, 9), 1, 1, 2e-6, kTarget, 1,
+              config(1024, 128, 0, 16));
+  checkLinear(makeRandomWeight("q6_k", 20, 11008, 10), 1, 1, 2e-6, kTarget, 1,
+              config(768, 64, 0, 16));
+}
+
 /// 16 rows of the weight a workgroup: a lane has two rows of a quad, and loads
 /// half of what planes of any width have for it.
 TEST_F(FragmentTest, halfQuads) {

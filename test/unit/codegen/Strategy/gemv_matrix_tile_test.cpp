@@ -22,36 +22,51 @@ GemvStrategy withFragments() {
 }
 
 std::optional<GemvMatrixSizes> select(WeightFormat format, int64_t N, int64_t K,
-                                      int64_t numLinears = 1) {
-  return selectGemvMatrixTile({format, 1, N, K, numLinears, false}, kH200,
+                                      int64_t numLinears = 1,
+                                      bool hasNorm = false) {
+  return selectGemvMatrixTile({format, 1, N, K, numLinears, hasNorm}, kH200,
                               withFragments());
 }
 
-TEST(GemvMatrixTile, subgroupsShareTheColumnsOfLargePairs) {
-  auto pair = select(WeightFormat::Q4_K, 11008, 2048, 2);
-  ASSERT_TRUE(pair);
-  EXPECT_EQ(*pair, (GemvMatrixSizes{8 * 32, 1, 32, 128, 0}));
+// Gate/up and QKV of a 3B model, whose subgroups have two chunks, and of a 0.6B
+// model.
+TEST(GemvMatrixTile, pairsAndNormsHaveRowsByTheirChunks) {
+  const GemvMatrixSizes ofTwo = {8 * 32, 1, 16, 128, 0},
+                        ofOne = {8 * 32, 1, 32, 128, 0};
+  EXPECT_EQ(select(WeightFormat::Q4_K, 11008, 2048, 2), ofTwo);
+  EXPECT_EQ(select(WeightFormat::Q4_K, 11008, 2048, 2, true), ofTwo);
+  EXPECT_EQ(select(WeightFormat::Q4_K, 2304, 2048, 1, true), ofTwo);
+  EXPECT_EQ(select(WeightFormat::Q4_K, 3072, 1024, 2, true), ofOne);
+  EXPECT_EQ(select(WeightFormat::Q4_K, 4096, 1024, 1, true), ofOne);
+  EXPECT_EQ(select(WeightFormat::Q4_K, 4096, 512, 1, true),
+            (GemvMatrixSizes{4 * 32, 1, 32, 128, 0}));
+  EXPECT_FALSE(select(WeightFormat::Q4_K, 1024, 1024, 1, true)); // few rows
+  EXPECT_FALSE(select(WeightFormat::Q6_K, 4096, 1024, 1, true));
+  EXPECT_FALSE(select(WeightFormat::Q4_K, 4096, 1024)); // no norm
+  EXPECT_TRUE(select(WeightFormat::Q4_K, 11008, 8192, 2));
+  EXPECT_FALSE(select(WeightFormat::Q4_K, 11008, 8448, 2)); // more than 8 turns
 }
 
 TEST(GemvMatrixTile, subgroupsGoOverTheTilesOfVocabularies) {
-  auto tile = select(WeightFormat::Q6_K, 151936, 1024);
-  ASSERT_TRUE(tile);
-  EXPECT_EQ(*tile, (GemvMatrixSizes{8 * 32, 1, 32, 64, 8 * 132}));
-  EXPECT_FALSE(select(WeightFormat::Q6_K, 151936, 2048)); // long rows
+  const GemvMatrixSizes inTurn = {8 * 32, 1, 32, 64, 8 * 132};
+  EXPECT_EQ(select(WeightFormat::Q6_K, 151936, 1024), inTurn);
+  EXPECT_EQ(select(WeightFormat::Q6_K, 151936, 2048), inTurn);
+  EXPECT_FALSE(select(WeightFormat::Q6_K, 151936, 4096)); // long rows
 }
 
-// A 3B model's down: 64 workgroups of 32 rows are half of the multiprocessors.
-TEST(GemvMatrixTile, fewRowsOfManyColumnsAreSixteenAWorkgroup) {
-  auto q4 = select(WeightFormat::Q4_K, 2048, 11008),
-       q6 = select(WeightFormat::Q6_K, 2048, 11008);
-  ASSERT_TRUE(q4 && q6);
-  EXPECT_EQ(*q4, (GemvMatrixSizes{32 * 32, 1, 16, 128, 0}));
-  EXPECT_EQ(*q6, (GemvMatrixSizes{32 * 32, 1, 16, 64, 0}));
+// 64 workgroups of 32 rows are half of the multiprocessors. A 3B model's down,
+// and its output, whose subgroups have a chunk each.
+TEST(GemvMatrixTile, fewRowsAreSixteenAWorkgroup) {
+  EXPECT_EQ(select(WeightFormat::Q4_K, 2048, 11008),
+            (GemvMatrixSizes{24 * 32, 1, 16, 128, 0}));
+  EXPECT_EQ(select(WeightFormat::Q6_K, 2048, 11008),
+            (GemvMatrixSizes{24 * 32, 1, 16, 64, 0}));
+  EXPECT_EQ(select(WeightFormat::Q4_K, 2048, 2048),
+            (GemvMatrixSizes{16 * 32, 1, 16, 128, 0}));
   EXPECT_FALSE(select(WeightFormat::Q4_K, 1024, 11008)); // half are idle still
   EXPECT_FALSE(select(WeightFormat::Q4_K, 2560, 11008)); // two rounds
-  EXPECT_FALSE(select(WeightFormat::Q4_K, 2048, 2048));  // few columns
-  EXPECT_FALSE(selectGemvMatrixTile(
-      {WeightFormat::Q4_K, 1, 2048, 11008, 1, true}, kH200, withFragments()));
+  EXPECT_FALSE(select(WeightFormat::Q4_K, 2048, 1024));  // few columns
+  EXPECT_FALSE(select(WeightFormat::Q4_K, 2048, 11008, 1, true));
 }
 
 TEST(GemvMatrixTile, othersAreEnumerated) {
@@ -101,7 +116,7 @@ TEST(GemvMatrixTile, whatDoesNotFitIsRefusedByName) {
             "format is q8_0, allowed are whole numbers of 4 to 6 bits");
   EXPECT_EQ(check([](Shape &shape, Sizes &, Limits &) { shape.K = 11040; }),
             "the weight's number of columns is 11040, allowed are multiples of "
-            "128");
+            "256");
   EXPECT_EQ(
       check([](Shape &, Sizes &, Limits &device) { device.subgroupSize = 64; }),
       "the device's subgroup is 64, allowed are 32 invocations");
@@ -122,23 +137,35 @@ TEST(GemvMatrixTile, whatDoesNotFitIsRefusedByName) {
   EXPECT_EQ(
       check([](Shape &, Sizes &tile, Limits &) { tile.invocations = 2048; }),
       "workgroup's number of invocations is 2048, allowed are 1024");
-  // 32 subgroups have 16 sums each; all of x, and of 384 groups two numbers.
+  // All of x and zeros for a chunk, and two numbers of 344 groups; sums of 32
+  // subgroups replace x where 2048 bytes more are not there.
   EXPECT_EQ(check([](Shape &, Sizes &, Limits &device) {
-              device.workgroupMemoryBytes = 2047;
+              device.workgroupMemoryBytes = 47295;
             }),
-            "workgroup memory is 2048, allowed are 2047 bytes");
-  EXPECT_EQ(check([](Shape &shape, Sizes &tile, Limits &) {
-              shape.K = 12288;
+            "workgroup memory is 47296, allowed are 47295 bytes");
+  EXPECT_EQ(check([](Shape &shape, Sizes &, Limits &) { shape.K = 12288; }),
+            "workgroup memory is 52736, allowed are 49152 bytes");
+  // Of a pair whose sums have no room in x either.
+  EXPECT_EQ(check([](Shape &shape, Sizes &tile, Limits &device) {
+              shape.numLinears = 2;
+              shape.K = 1024;
+              tile.columns = 32;
+              device.workgroupMemoryBytes = 12800;
+            }),
+            "workgroup memory is 13056, allowed are 12800 bytes");
+  // Tiles in turn have no such sums.
+  EXPECT_EQ(check([](Shape &shape, Sizes &tile, Limits &device) {
+              shape.K = 1024;
               tile = {8 * 32, 1, 32, 128, 1056};
+              device.workgroupMemoryBytes = 4863;
             }),
-            "workgroup memory is 52224, allowed are 49152 bytes");
+            "workgroup memory is 4864, allowed are 4863 bytes");
 }
 
 TEST(GemvMatrixTile, othersAreNotForMatrixUnits) {
   EXPECT_FALSE(select(WeightFormat::Q4_0, 11008, 2048, 2));
-  EXPECT_FALSE(select(WeightFormat::Q4_K, 2560, 2048));    // one linear
-  EXPECT_FALSE(select(WeightFormat::Q6_K, 1024, 3072));    // likewise
-  EXPECT_FALSE(select(WeightFormat::Q4_K, 3072, 1024, 2)); // few columns
+  EXPECT_FALSE(select(WeightFormat::Q4_K, 2560, 2048)); // one linear, no norm
+  EXPECT_FALSE(select(WeightFormat::Q6_K, 1024, 3072)); // likewise
   EXPECT_FALSE(selectGemvMatrixTile(
       {WeightFormat::Q4_K, 2, 11008, 2048, 2, false}, kH200, withFragments()));
   EXPECT_FALSE(selectGemvMatrixTile(

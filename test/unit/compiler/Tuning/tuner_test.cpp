@@ -195,10 +195,10 @@ TEST_F(TunerTest, ADeviceTimesOneRowInMatrixUnitsAndElsewhere) {
   auto result = tuneModels(options);
   ASSERT_TRUE(result.ok()) << result.status().message();
   ASSERT_EQ(timed.size(), 6U);
-  EXPECT_EQ(timed[0], "gemv_matrix 1024 16"); // Strategy's
-  EXPECT_EQ(timed[1], "gemv_matrix 1024 32");
-  EXPECT_EQ(timed[2], "gemv_matrix 512 16");
-  EXPECT_EQ(timed[3], "gemv_matrix 512 32");
+  EXPECT_EQ(timed[0], "gemv_matrix 768 16"); // Strategy's
+  EXPECT_EQ(timed[1], "gemv_matrix 1024 16");
+  EXPECT_EQ(timed[2], "gemv_matrix 1024 32");
+  EXPECT_EQ(timed[3], "gemv_matrix 512 16");
   for (const std::string &other : {timed[4], timed[5]})
     EXPECT_EQ(other.substr(0, 5), "gemv ") << other;
   auto best =
