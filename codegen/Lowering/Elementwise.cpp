@@ -119,6 +119,23 @@ Value zeroPadding(KernelBuilder &b, Value vec4, Value quad, int64_t columns) {
 // ElementwiseEmitter
 //===----------------------------------------------------------------------===//
 
+LogicalResult ElementwiseEmitter::preload(ArrayRef<Operation *> pending) {
+  KernelBuilder &b = unit.builder();
+  // What is computed from these is dropped again, and nothing uses it.
+  for (Operation *op : pending)
+    map(op->getResult(0), b.constant(b.f32x4(), 0.0));
+  Operation *yield =
+      unit.getContext().getRegion().getBody().front().getTerminator();
+  for (Value result : yield->getOperands())
+    if (failed(evaluate(result)))
+      return failure();
+  DenseMap<Value, Value> kept;
+  for (Value value : loaded)
+    kept[value] = known.lookup(value);
+  known = std::move(kept);
+  return success();
+}
+
 FailureOr<Value> ElementwiseEmitter::evaluate(Value inBody) {
   if (Value value = known.lookup(inBody))
     return value;
@@ -153,6 +170,7 @@ FailureOr<Value> ElementwiseEmitter::compute(Value inBody) {
     return failure();
   Value index =
       b.add(b.add(b.mul(row, view->rowStride / 4), quad), view->offset / 4);
+  loaded.insert(inBody);
   return ActivationRows(unit, *view, program::Access::Read).load(index);
 }
 
@@ -212,8 +230,15 @@ FailureOr<Value> ElementwiseEmitter::broadcastOperand(Operation *op,
       type.getDimSize(0) != result.getShape().back())
     return op->emitOpError("broadcasts ")
            << type << " to " << result << ", which no kernel does";
-  if (result.getRank() <= 2)
-    return loadVector(dequantize.getInput(), quad);
+  if (result.getRank() <= 2) {
+    if (Value vector = known.lookup(operand))
+      return vector;
+    FailureOr<Value> vector = loadVector(dequantize.getInput(), quad);
+    if (failed(vector))
+      return failure();
+    loaded.insert(operand);
+    return known[operand] = *vector;
+  }
   if (type.getDimSize(0) % 4 != 0)
     return op->emitOpError("broadcasts over heads of ")
            << type.getDimSize(0) << " elements, no multiple of four";

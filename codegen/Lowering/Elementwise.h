@@ -8,6 +8,8 @@
 
 #include "codegen/Lowering/RegionLowering.h"
 
+#include "llvm/ADT/SetVector.h"
+
 namespace llmc::codegen {
 
 /// An op for which graph::isElementwise holds, on operands that are vectors of
@@ -33,6 +35,9 @@ public:
 
   /// States that `inBody`, which is not element-wise, is `vec4` here.
   void map(Value inBody, Value vec4) { known[inBody] = vec4; }
+  /// Loads what the results need besides those of `pending`, which are mapped
+  /// later: their memory's latency then passes meanwhile.
+  LogicalResult preload(ArrayRef<Operation *> pending);
   /// The value here; an error at its op when it is neither known, element-wise,
   /// a weighted_sum, a constant nor in memory, or broadcasts in a way that is
   /// not supported.
@@ -52,6 +57,8 @@ private:
   KernelUnit &unit;
   Value row, quad;
   DenseMap<Value, Value> known;
+  /// Of the known ones, those that were loaded.
+  llvm::SetVector<Value> loaded;
 };
 
 } // namespace llmc::codegen

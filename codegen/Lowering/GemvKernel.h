@@ -7,6 +7,7 @@
 #ifndef LLMC_CODEGEN_LOWERING_GEMVKERNEL_H
 #define LLMC_CODEGEN_LOWERING_GEMVKERNEL_H
 
+#include "codegen/Lowering/Elementwise.h"
 #include "codegen/Lowering/ExpertPlace.h"
 #include "codegen/Lowering/GemvConfig.h"
 #include "codegen/Lowering/GemvGroup.h"
@@ -67,6 +68,7 @@ private:
   void takePlace();
   void setBegin(Value tileOfWeight);
   void normalize();
+  LogicalResult preloadOperands();
   LogicalResult reduceAndStore();
   std::pair<Value, Value> partialOf(Value result);
   std::pair<Value, Value> placeOf(Value result);
@@ -92,6 +94,8 @@ private:
   /// Of the linears whose sums were added up before those of the next took
   /// their place: the results of this lane, number lane, lane + lanes, ….
   SmallVector<SmallVector<Value>> earlierResults;
+  /// Set where what follows the linears is loaded before them.
+  std::optional<ElementwiseEmitter> epilogue;
   /// Set for expert_linears.
   std::optional<ExpertPlaces> experts;
   /// The lane's number, its quad of the weight and its share of the columns;

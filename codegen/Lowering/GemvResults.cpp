@@ -3,7 +3,6 @@
 // The results of the GEMV kernel: sums of all shares, the epilogue, and who
 // stores what.
 
-#include "codegen/Lowering/Elementwise.h"
 #include "codegen/Lowering/GemvKernel.h"
 
 namespace llmc::codegen {
@@ -39,7 +38,8 @@ LogicalResult GemvKernel::storeResult(Value result, int64_t ofLane) {
     quad = b.add(quad, experts->firstQuadOf(resultRow));
     resultRow = experts->rowOf(resultRow);
   }
-  ElementwiseEmitter emitter(unit, resultRow, quad);
+  ElementwiseEmitter own(unit, resultRow, quad),
+      &emitter = epilogue ? *epilogue : own;
   for (auto [number, linear] : llvm::enumerate(parts.linears)) {
     size_t last = number - earlierResults.size();
     Value sum =
@@ -54,6 +54,21 @@ LogicalResult GemvKernel::storeResult(Value result, int64_t ofLane) {
     if (failed(emitter.storeResult(number)))
       return failure();
   return success();
+}
+
+/// Of the lane's result; lanes beyond the results load those of the first, for
+/// compilers wait for a load at the end of its branch. One subgroup has nothing
+/// to wait for meanwhile.
+LogicalResult GemvKernel::preloadOperands() {
+  if (!takesOneTurn || lanes == subgroup || numResults() > lanes)
+    return success();
+  Value isResult = b.less(lane, b.index(numResults()));
+  auto [row, quad] = placeOf(b.select(isResult, lane, b.index(0)));
+  int64_t usedQuads = paddedRow(parts.outputs()) / 4;
+  if (usedQuads % (quadsAtOnce * tilesAtOnce) != 0)
+    quad = b.min(quad, b.index(usedQuads - 1));
+  epilogue.emplace(unit, b.add(firstRow, row), quad);
+  return epilogue->preload(parts.linears);
 }
 
 LogicalResult GemvKernel::reduceAndStore() {

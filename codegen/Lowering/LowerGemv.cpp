@@ -7,8 +7,9 @@
 // for four lanes; the lanes' sums are added in workgroup memory in a fixed
 // order. A norm of the input costs its gain, in the loop or, for staged input
 // (GemvStage.h), before it, and a short loop for the sum of squares; the result
-// is scaled. Rows of expert_linears are places (ExpertPlace.h), one to a
-// workgroup.
+// is scaled. Where each lane has one share there are no loops, and a norm's
+// squares are those of the share. Rows of expert_linears are places
+// (ExpertPlace.h), one to a workgroup.
 
 #include "codegen/Lowering/GemvKernel.h"
 #include "codegen/Lowering/Reduction.h"
@@ -298,6 +299,8 @@ LogicalResult GemvKernel::emitTile() {
     makePartials();
   if (takesOneTurn)
     preloadInput();
+  if (failed(preloadOperands()))
+    return failure();
   runPasses();
   if (isHalf)
     resultFactors.push_back(b.load(waitingFactors, b.index(1)));

@@ -76,6 +76,7 @@ private:
   LogicalResult storeQuad(Value result, Value stores,
                           llvm::function_ref<Value(int64_t)> sumOfLinear,
                           llvm::function_ref<Value()> factorOfNorm);
+  LogicalResult preloadOperands(Value isResult, Value result);
   LogicalResult emitTiles();
   LogicalResult emitTilesInTurn();
   void makePartials();
@@ -94,6 +95,8 @@ private:
   std::vector<WeightDecoder> decoders;
   std::optional<LinearInput> row;
   std::optional<GemvMatrixInput> input;
+  /// Set where what follows the linears is loaded before them.
+  std::optional<ElementwiseEmitter> epilogue;
   int64_t numChunks = 0;
   Value base, subgroup, lane, fragmentGroup, fragmentLane;
   /// The first quad of the tiles.
@@ -346,7 +349,8 @@ GemvMatrixKernel::storeQuad(Value result, Value stores,
   LogicalResult ok = success();
   b.ifThen(stores, [&] {
     Value factor = factorOfNorm();
-    ElementwiseEmitter emitter(unit, b.index(0), result);
+    ElementwiseEmitter own(unit, b.index(0), result),
+        &emitter = epilogue ? *epilogue : own;
     for (auto [number, linear] : llvm::enumerate(parts.linears)) {
       Value sum = sumOfLinear(static_cast<int64_t>(number));
       emitter.map(linear->getResult(0),
@@ -393,10 +397,25 @@ Value GemvMatrixKernel::loadPartial(Value place) {
   return b.vector(rows);
 }
 
+/// Of quad `result` of the tiles; lanes beyond them load the first one's
+/// (GemvResults.cpp).
+LogicalResult GemvMatrixKernel::preloadOperands(Value isResult, Value result) {
+  Value quad = b.add(firstQuad, b.select(isResult, result, b.index(0)));
+  if (int64_t usedQuads = paddedRow(parts.outputs()) / 4;
+      usedQuads % numQuads != 0)
+    quad = b.min(quad, b.index(usedQuads - 1));
+  epilogue.emplace(unit, b.index(0), quad);
+  return epilogue->preload(parts.linears);
+}
+
 /// A workgroup's subgroups share the columns of the tiles.
 LogicalResult GemvMatrixKernel::emitTiles() {
   bindTiles(b.groupId(gpu::Dimension::x));
   int64_t turns = llvm::divideCeilSigned(numChunks, subgroups);
+  Value result = b.add(b.mul(subgroup, subgroupSize), lane),
+        isResult = b.less(result, b.index(numQuads));
+  if (failed(preloadOperands(isResult, result)))
+    return failure();
   Sums sums =
       sumOfGroups(turns <= kGemvMatrixTurns ? addInTurns(turns) : addInLoop());
   makePartials();
@@ -407,7 +426,6 @@ LogicalResult GemvMatrixKernel::emitTiles() {
       storePartial(sum, b.add(place, static_cast<int64_t>(number) * perLinear));
   });
   b.barrier();
-  Value result = b.add(b.mul(subgroup, subgroupSize), lane);
   auto sumOfLinear = [&](int64_t linear) -> Value {
     SmallVector<Value> rows;
     for (int64_t part = 0; part < lanesPerQuad; ++part) {
@@ -423,8 +441,8 @@ LogicalResult GemvMatrixKernel::emitTiles() {
     }
     return b.vector(rows);
   };
-  return storeQuad(b.add(firstQuad, result), b.less(result, b.index(numQuads)),
-                   sumOfLinear, [&] { return normFactor(); });
+  return storeQuad(b.add(firstQuad, result), isResult, sumOfLinear,
+                   [&] { return normFactor(); });
 }
 
 /// Sums of all chunks by the subgroup alone.

@@ -58,10 +58,33 @@ module attributes {target.device = #device} {
     return %y : tensor<?x64xf32>
   }
 
+  // What is added is loaded before the weights, by all lanes: those beyond the two results load that of the first.
+  // CHECK-LABEL: program.entry @residual
+  // KERNEL: gpu.module @gemv_q4_0_64x256_rows_1_1_gpu
+  // KERNEL-NOT: scf.if
+  // KERNEL: arith.select {{.*}} : index
+  // KERNEL: %[[ADDED:.*]] = memref.load %arg3[{{.*}}] : memref<?xvector<4xf32>, #spirv.storage_class<StorageBuffer>>
+  // KERNEL: memref.load %arg1[
+  // KERNEL: gpu.barrier
+  // KERNEL-NOT: memref.load %arg3
+  // KERNEL: arith.addf {{.*}}, %[[ADDED]] : vector<4xf32>
+  // KERNEL: gpu.return
+  func.func @residual(%x: tensor<?x256xf32> {graph.name = "x"}, %r: tensor<?x64xf32> {graph.name = "r"}) -> (tensor<?x64xf32> {graph.name = "y"})
+      attributes {graph.rows = 1 : i64} {
+    %w = graph.load_weight @w : tensor<64x256x!graph.encoded<q4_0>>
+    %y = graph.region (%a = %x : tensor<?x256xf32>, %b = %w : tensor<64x256x!graph.encoded<q4_0>>, %c = %r : tensor<?x64xf32>) -> (tensor<?x64xf32>)
+        attributes {lowering_config = #graph.lowering_config<"gemv", workgroup = [64, 1, 1], tile = [1, 4, 8], splits = 2, reduction = subgroup, decode = halves>} {
+      %0 = graph.quantized_linear %a, %b : tensor<?x256xf32>, tensor<64x256x!graph.encoded<q4_0>> -> tensor<?x64xf32>
+      %1 = graph.add %0, %c : tensor<?x64xf32>, tensor<?x64xf32> -> tensor<?x64xf32>
+      graph.yield %1 : tensor<?x64xf32>
+    }
+    return %y : tensor<?x64xf32>
+  }
+
   // Three workgroups go over four tiles: a loop with its barriers.
   // CHECK-LABEL: program.entry @in_turn
-  // CHECK: program.dispatch @gemv_q4_0_64x256_rows_1_1 groups [3, 1, 1]
-  // KERNEL: gpu.module @gemv_q4_0_64x256_rows_1_1_gpu
+  // CHECK: program.dispatch @gemv_q4_0_64x256_rows_1_2 groups [3, 1, 1]
+  // KERNEL: gpu.module @gemv_q4_0_64x256_rows_1_2_gpu
   // KERNEL: scf.for
   // KERNEL: gpu.shuffle xor
   // KERNEL: gpu.barrier
