@@ -86,7 +86,7 @@ void GemvMatrixInput::keep(Value base, Value number, Value &squares) {
   constexpr int64_t kLanesOfBlock = kBlockColumns / kUnitColumns;
   int64_t lanesOfGroup = numSteps();
   Unit mine = loadUnit(base, number, squares);
-  auto [scale, inverse] = scaleOf(
+  std::array<Value, 2> scales = scaleOf(
       overLanes(b, mine.magnitude, kLanesOfBlock, subgroupSize, largerOf));
   Value sum = overLanes(b, mine.sum, lanesOfGroup, subgroupSize, sumOf);
   auto numberOf = [&](int64_t lanes) {
@@ -99,10 +99,11 @@ void GemvMatrixInput::keep(Value base, Value number, Value &squares) {
                   kFragmentGroups),
             b.mul(b.rem(group, kChunkGroups), 2));
   for (bool isRest : {false, true})
-    b.store(wordsOf(mine, scale, isRest), words, b.add(place, isRest ? 1 : 0));
+    b.store(wordsOf(mine, scales[0], isRest), words,
+            b.add(place, isRest ? 1 : 0));
   b.ifThen(b.equal(step, b.index(0)), [&] { b.store(sum, sums, group); });
   b.ifThen(b.equal(b.rem(lane, kLanesOfBlock), b.index(0)), [&] {
-    b.store(b.mul(inverse, b.f32(kCodeDivisor)), factors,
+    b.store(b.mul(scales[1], b.f32(kCodeDivisor)), factors,
             numberOf(kLanesOfBlock));
   });
 }

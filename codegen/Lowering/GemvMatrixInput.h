@@ -4,8 +4,7 @@
 // matrix of eight columns: of each of four groups of scales, one column is x
 // with the eleven bits of f16 and the next what that left, so that 22 bits of
 // each number count. A column is zero outside of its group, so that the sums of
-// groups stay apart. A workgroup makes them once, in its memory: they take more
-// instructions than the codes that a subgroup multiplies by them.
+// groups stay apart. A workgroup makes them once, in its memory.
 
 #ifndef LLMC_CODEGEN_LOWERING_GEMVMATRIXINPUT_H
 #define LLMC_CODEGEN_LOWERING_GEMVMATRIXINPUT_H

@@ -56,9 +56,8 @@ LogicalResult GemvKernel::storeResult(Value result, int64_t ofLane) {
   return success();
 }
 
-/// Of the lane's result; lanes beyond the results load those of the first, for
-/// compilers wait for a load at the end of its branch. One subgroup has nothing
-/// to wait for meanwhile.
+/// Of the lane's result; lanes beyond the results load those of the first, so
+/// that there is no branch. One subgroup has no barrier to wait at meanwhile.
 LogicalResult GemvKernel::preloadOperands() {
   if (!takesOneTurn || lanes == subgroup || numResults() > lanes)
     return success();

@@ -12,7 +12,7 @@
 //
 // Weights are on their way before what needs no weights is done: the first
 // chunk's while the input is prepared, the next one's while one is multiplied.
-// Nothing of that is in a branch, at whose end compilers wait for it.
+// Nothing of that is in a branch.
 
 #include "codegen/Lowering/LowerGemvMatrix.h"
 
@@ -249,7 +249,7 @@ void GemvMatrixKernel::keepInput() {
 /// nothing.
 GemvMatrixKernel::Sums GemvMatrixKernel::addInTurns(int64_t turns) {
   // Of a chunk, the weights of one linear after the other, so many of them
-  // before they are needed: with one or three, a 3B model decodes 3 to 4 %
+  // before they are needed: with one or three, a 3B model decodes 2 to 4 %
   // slower on an H200.
   constexpr int64_t kAhead = 2;
   auto numLinears = static_cast<int64_t>(decoders.size());

@@ -61,8 +61,8 @@ std::optional<GemvMatrixSizes> selectInTurn(const LinearShape &shape,
 }
 
 /// A workgroup of 16 rows for each compute unit, of as many subgroups as there
-/// are registers for: 80 of an invocation of each. 3B down takes 10.7 and
-/// 12.1 µs (Q4_K, Q6_K) where a gemv takes 11.4 and 13.0.
+/// are 80 registers an invocation for; 32, with 64 registers, take 10.7 and
+/// 12.1 µs for a 3B model's down (Q4_K, Q6_K), a gemv 11.4 and 13.0.
 std::optional<GemvMatrixSizes> selectOneForUnit(const LinearShape &shape,
                                                 const DeviceLimits &device) {
   constexpr int64_t kFewestColumns = 2048, kMostSubgroups = 24;
@@ -77,9 +77,9 @@ std::optional<GemvMatrixSizes> selectOneForUnit(const LinearShape &shape,
                          chunkOf(shape), 0};
 }
 
-/// Several workgroups of a compute unit at once. With 32 rows there are
-/// registers for that only if a subgroup has one chunk: a pair of 3B takes 17
-/// µs with 86 registers, 13 with 80 or with 16 rows and 64.
+/// Several workgroups of a compute unit at once. 32 rows of subgroups that have
+/// more than one chunk take too many registers for that: a 3B model's pair
+/// takes 17 µs with 86, of which two workgroups fit, and 13 with 80.
 std::optional<GemvMatrixSizes> selectSeveral(const LinearShape &shape,
                                              const DeviceLimits &device) {
   int64_t chunks = shape.K / chunkOf(shape),
@@ -106,10 +106,9 @@ selectGemvMatrixTile(const LinearShape &shape, const DeviceLimits &device,
   if (!strategy.matrixFragments || !isKQuant)
     return std::nullopt;
   for (auto select : {selectInTurn, selectOneForUnit, selectSeveral})
-    if (std::optional<GemvMatrixSizes> tile = select(shape, device))
-      return checkGemvMatrixTile(shape, *tile, device, strategy).empty()
-                 ? tile
-                 : std::nullopt;
+    if (std::optional<GemvMatrixSizes> tile = select(shape, device);
+        tile && checkGemvMatrixTile(shape, *tile, device, strategy).empty())
+      return tile;
   return std::nullopt;
 }
 

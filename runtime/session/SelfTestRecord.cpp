@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SelfTestRecord.h: lines "variant<tab>problem", and "variant, first
-// cases<tab>" when these have passed.
+// SelfTestRecord.h: lines "variant<tab>problem", and "variant, up to 32
+// rows<tab>" when the cases of such steps have passed.
 
 #include "runtime/session/SelfTestRecord.h"
 

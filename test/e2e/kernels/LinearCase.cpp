@@ -154,6 +154,34 @@ void LinearTest::checkLinear(const TestWeight &weight, int maxRows, int rows,
               multiply(x, weight), tolerance);
 }
 
+void LinearTest::checkEpilogue(const TestWeight &weight, int rows,
+                               double tolerance, const std::string &target,
+                               const std::string &config) {
+  SCOPED_TRACE(target + " " + weight.encoding + " " +
+               std::to_string(weight.rows) + " outputs, rows " +
+               std::to_string(rows) + " " + config);
+  ProgramRunner::Options options;
+  options.target = target;
+  std::string text = epilogueText(weight, rows);
+  auto runner =
+      compile(config.empty() ? text : configuredText(text, config), options);
+  ASSERT_TRUE(runner);
+  const int outputs = weight.rows;
+  std::vector<float> x = Numbers(1).take(size_t(rows) * weight.columns),
+                     bias = Numbers(2).take(outputs),
+                     residual = Numbers(3).take(size_t(rows) * outputs);
+  writeWeight(*runner, "w", weight);
+  runner->write("x", padRows(x, weight.columns));
+  runner->write("bias", padRows(bias, outputs));
+  runner->write("residual", padRows(residual, outputs));
+  runner->run("f", 0, rows);
+  std::vector<double> expected = multiply(x, weight);
+  for (size_t i = 0; i < expected.size(); ++i)
+    expected[i] += double(bias[i % outputs]) + residual[i];
+  expectClose(unpadRows(runner->read<float>("y"), rows, outputs), expected,
+              tolerance);
+}
+
 static void normalize(std::vector<float> &x, const std::vector<float> &gain) {
   size_t columns = gain.size();
   for (size_t row = 0; row < x.size(); row += columns) {

@@ -38,6 +38,10 @@ protected:
   void checkLinear(const TestWeight &weight, int maxRows, int rows,
                    double tolerance, const std::string &target = "lavapipe",
                    float size = 1, const std::string &config = "");
+  /// y = residual + x W^T + bias.
+  void checkEpilogue(const TestWeight &weight, int rows, double tolerance,
+                     const std::string &target = "lavapipe",
+                     const std::string &config = "");
 };
 
 /// y = silu(n W^T) * (n V^T), n = rms_norm of x for up to eight rows, else x.

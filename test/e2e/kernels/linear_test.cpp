@@ -159,24 +159,8 @@ TEST_F(LinearTest, fewerRowsThanTheBucket) {
 
 TEST_F(LinearTest, biasAndResidual) {
   for (int rows : {1, 5, 40})
-    for (int outputs : {37, 64}) {
-      TestWeight weight = makeRandomWeight("q8_0", outputs, 64, 11);
-      auto runner = compile(epilogueText(weight, rows));
-      ASSERT_TRUE(runner);
-      std::vector<float> x = Numbers(1).take(size_t(rows) * 64),
-                         bias = Numbers(2).take(outputs);
-      std::vector<float> residual = Numbers(3).take(size_t(rows) * outputs);
-      writeWeight(*runner, "w", weight);
-      runner->write("x", x);
-      runner->write("bias", padRows(bias, outputs));
-      runner->write("residual", padRows(residual, outputs));
-      runner->run("f", 0, rows);
-      std::vector<double> expected = multiply(x, weight);
-      for (size_t i = 0; i < expected.size(); ++i)
-        expected[i] += double(bias[i % outputs]) + residual[i];
-      expectClose(unpadRows(runner->read<float>("y"), rows, outputs), expected,
-                  2e-6);
-    }
+    for (int outputs : {37, 64})
+      checkEpilogue(makeRandomWeight("q8_0", outputs, 64, 11), rows, 2e-6);
 }
 
 TEST_F(GateTest, gateAndUpWithNorm) {

@@ -67,6 +67,22 @@ TEST_F(FragmentTest, pairsBehindANorm) {
   }
 }
 
+/// What is added is loaded before the weights, by all lanes: also where a
+/// workgroup has quads that the result does not have.
+TEST_F(FragmentTest, biasAndResidual) {
+  for (int outputs : {20, 75}) {
+    for (int columns : {16, 32})
+      checkEpilogue(makeRandomWeight("q4_k", outputs, 1024, 11), 1, 2e-6,
+                    kTarget, config(256, 128, 0, columns));
+    checkEpilogue(makeRandomWeight("q6_k", outputs, 512, 12), 1, 2e-6, kTarget,
+                  config(64, 64, 2));
+    // A lane has a share, and two workgroups a tile.
+    checkEpilogue(makeRandomWeight("q4_0", outputs, 1024, 13), 1, 2e-6, kTarget,
+                  "\"gemv\", workgroup = [256, 1, 1], tile = [1, 4, 8], "
+                  "splits = 2, reduction = subgroup, decode = halves");
+  }
+}
+
 /// x and the sums of many subgroups do not both have room in 48 KiB.
 TEST_F(FragmentTest, sumsInThePlaceOfTheInput) {
   checkLinear(makeRandomWeight("q4_k", 20, 11008, 9), 1, 1, 2e-6, kTarget, 1,
