@@ -9,6 +9,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <tuple>
+
 #include <algorithm>
 #include <limits>
 
@@ -106,7 +108,8 @@ llvm::Error makeError(const llvm::Twine &message) {
 }
 
 llvm::Error lowerLimit(Target &description, llvm::StringRef assignment) {
-  auto [name, text] = assignment.split('=');
+  llvm::StringRef name, text;
+  std::tie(name, text) = assignment.split('=');
   const Limit *limit = llvm::find_if(
       kLimits, [&](const Limit &known) { return name == known.name; });
   if (limit == std::end(kLimits))
