@@ -9,10 +9,9 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
-#include <tuple>
-
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 namespace llmc::targets {
 
