@@ -4,6 +4,11 @@
 // there are to be candidates: once when greedy. An order of value, then id, is
 // total, so that equal logits are taken by id, and the same candidates come out
 // however the logits are shared among workgroups.
+//
+// Either is over before a device gets going, so that its time is that of loads
+// which wait for each other and of barriers: whatever lies in memory is loaded
+// before the first of it is used, and what only some tokens need (penalties,
+// more candidates, the draw) stands behind conditions.
 
 #include "codegen/Lowering/SamplingKernels.h"
 
@@ -53,14 +58,15 @@ public:
       : slices(slices), lanes(lanes), kernel(entry, device, loc, {lanes, 1, 1}),
         b(kernel.builder()), lane(b.localId()),
         words(kernel.bind(slices.sampling, b.getI32Type(), Access::Read)),
-        values(b.workgroupMemory(lanes, b.getF32Type())),
-        ranks(b.workgroupMemory(lanes, b.getI32Type())) {}
+        values(b.workgroupMemory(2 * lanes, b.getF32Type())),
+        ranks(b.workgroupMemory(2 * lanes, b.getI32Type())) {}
 
 protected:
   Value word(SamplingWord word) {
     return b.load(words, b.index(static_cast<int64_t>(word)));
   }
   Value floatWord(SamplingWord number) { return b.bitcastToF32(word(number)); }
+  Value isFirstLane() { return b.equal(lane, b.index(0)); }
   Candidate none() { return {b.f32(-kLargest), b.i32(kNoRank)}; }
 
   Value isBetter(Candidate one, Candidate other) {
@@ -75,7 +81,7 @@ protected:
   }
 
   /// The best of all invocations, given to all of them.
-  Candidate bestOfWorkgroup(Candidate own);
+  Candidate bestOfWorkgroup(Candidate own, Value round);
 
   graph::LoweringConfigAttr configOf(int64_t registers) {
     return graph::LoweringConfigAttr::get(
@@ -90,16 +96,22 @@ protected:
   Value lane, words;
 
 private:
-  /// Workgroup memory, the same in every round.
+  /// Workgroup memory, of which rounds use the halves in turn: who is late may
+  /// still read while others are in the next round.
   Value values, ranks;
 };
 
-Candidate SamplingKernel::bestOfWorkgroup(Candidate own) {
-  auto load = [&](Value place) {
+Candidate SamplingKernel::bestOfWorkgroup(Candidate own, Value round) {
+  Value half = b.mul(b.bitAnd(round, 1), lanes), place = b.add(half, lane);
+  auto load = [&](Value first, int64_t offset) {
+    Value place = b.add(first, offset);
     return Candidate{b.load(values, place), b.load(ranks, place)};
   };
-  b.store(own.value, values, lane);
-  b.store(own.rank, ranks, lane);
+  auto store = [&](Candidate candidate) {
+    b.store(candidate.value, values, place);
+    b.store(candidate.rank, ranks, place);
+  };
+  store(own);
   b.barrier();
   int64_t numLeft = lanes;
   if (lanes > kFirstStep) {
@@ -107,17 +119,14 @@ Candidate SamplingKernel::bestOfWorkgroup(Candidate own) {
     b.ifThen(b.less(lane, b.index(numLeft)), [&] {
       Candidate best = own;
       for (int64_t i = 1; i < kFirstStep; ++i)
-        best = better(best, load(b.add(lane, i * numLeft)));
-      b.store(best.value, values, lane);
-      b.store(best.rank, ranks, lane);
+        best = better(best, load(place, i * numLeft));
+      store(best);
     });
     b.barrier();
   }
-  Candidate best = load(b.index(0));
+  Candidate best = load(half, 0);
   for (int64_t i = 1; i < numLeft; ++i)
-    best = better(best, load(b.index(i)));
-  // Before the next round writes.
-  b.barrier();
+    best = better(best, load(half, i));
   return best;
 }
 
@@ -130,55 +139,100 @@ public:
   void emit(Value values, Value ranks);
 
 private:
-  /// Bit i: token firstId + i is among the recent ones.
-  Value recentBits();
-  void loadLogits();
+  SmallVector<Value> loadQuads();
+  /// Bit i: token firstId + i is among the first `window` places of `recent`.
+  Value recentBits(Value recent, Value window);
+  /// Logit i as candidates have it, and with the penalty if it is recent.
+  Value valueOf(Value logit, int64_t i);
+  Value penalized(Value value, int64_t i, Value recentBits, Value penalty);
+  void takeLogits();
   Candidate candidate(int64_t number);
   Candidate bestAfter(Candidate last);
 
+  /// How many candidates there are to be.
+  Value count;
   /// The invocation's first token, and its logits. Ranks follow from both and
   /// take no registers.
   Value firstId;
   SmallVector<Value> logits;
 };
 
-Value TopKernel::recentBits() {
-  Value recent = kernel.bind(slices.recent, b.getI32Type(), Access::Read);
-  return b
-      .forLoop(b.index(0), b.toIndex(word(SamplingWord::Window)), b.index(1),
-               b.i32(0),
-               [&](Value place, ValueRange carried) -> SmallVector<Value> {
-                 Value offset = b.sub(b.load(recent, place), firstId);
-                 Value isHere = b.less(offset, b.i32(kLogitsPerLane));
-                 Value bit = b.shiftLeft(b.i32(1), b.bitAnd(offset, 31));
-                 return {b.bitOr(carried[0], b.select(isHere, bit, b.i32(0)))};
-               })
-      .front();
-}
-
-/// What is behind the vocabulary's end has the least value.
-void TopKernel::loadLogits() {
+SmallVector<Value> TopKernel::loadQuads() {
   Value row = kernel.bind(slices.logits, b.f32x4(), Access::Read);
   Value number = b.add(b.mul(b.groupId(), lanes), lane);
   Value firstQuad = b.mul(number, kLogitsPerLane / 4);
   firstId = b.toI32(b.mul(number, kLogitsPerLane));
-  Value recent = recentBits();
-  Value penalty = floatWord(SamplingWord::Penalty);
   int64_t numQuads = llvm::divideCeil(slices.vocabularySize, 4);
+  SmallVector<Value> quads;
+  for (int64_t i = 0; i < kLogitsPerLane / 4; ++i)
+    quads.push_back(
+        b.load(row, b.min(b.add(firstQuad, i), b.index(numQuads - 1))));
+  return quads;
+}
+
+/// Four places at a time, which are loaded a round ahead.
+Value TopKernel::recentBits(Value recent, Value window) {
+  Value last = b.index(kSamplingRing / 4 - 1);
+  SmallVector<Value> carried =
+      b.forLoop(b.index(0), b.div(b.add(window, 3), 4), b.index(1),
+                {b.i32(0), b.load(recent, b.index(0))},
+                [&](Value quad, ValueRange carried) -> SmallVector<Value> {
+                  Value next = b.load(recent, b.min(b.add(quad, 1), last));
+                  Value bits = carried[0];
+                  for (int64_t i = 0; i < 4; ++i) {
+                    Value place = b.add(b.mul(quad, 4), i);
+                    Value offset = b.sub(b.extract(carried[1], i), firstId);
+                    Value isHere =
+                        b.logicalAnd(b.less(place, window),
+                                     b.less(offset, b.i32(kLogitsPerLane)));
+                    Value bit = b.shiftLeft(b.i32(1), b.bitAnd(offset, 31));
+                    bits = b.bitOr(bits, b.select(isHere, bit, b.i32(0)));
+                  }
+                  return {bits, next};
+                });
+  return carried[0];
+}
+
+/// What is behind the vocabulary's end has the least value.
+Value TopKernel::valueOf(Value logit, int64_t i) {
   constexpr int64_t kExponent = 0x7f800000;
-  for (int64_t i = 0; i < kLogitsPerLane; ++i) {
-    Value quad = b.min(b.add(firstQuad, i / 4), b.index(numQuads - 1));
-    Value logit = b.extract(b.load(row, quad), i % 4);
-    Value isInside = b.less(b.add(firstId, i), b.i32(slices.vocabularySize));
-    Value isBroken =
-        b.equal(b.bitAnd(b.bitcastToI32(logit), kExponent), b.i32(kExponent));
-    Value isRecent = b.less(b.i32(0), b.bitAnd(b.shiftRight(recent, i), 1));
-    Value penalized = b.select(b.less(b.f32(0), logit), b.div(logit, penalty),
-                               b.mul(logit, penalty));
-    Value value = b.select(isBroken, b.f32(kLargest),
-                           b.select(isRecent, penalized, logit));
-    logits.push_back(b.select(isInside, value, b.f32(-kLargest)));
-  }
+  Value isBroken =
+      b.equal(b.bitAnd(b.bitcastToI32(logit), kExponent), b.i32(kExponent));
+  Value isInside = b.less(b.add(firstId, i), b.i32(slices.vocabularySize));
+  return b.select(isInside, b.select(isBroken, b.f32(kLargest), logit),
+                  b.f32(-kLargest));
+}
+
+/// Broken logits and what is behind the end stay what they are.
+Value TopKernel::penalized(Value value, int64_t i, Value recentBits,
+                           Value penalty) {
+  Value isRecent = b.less(b.i32(0), b.bitAnd(b.shiftRight(recentBits, i), 1));
+  Value isLogit = b.less(b.abs(value), b.f32(kLargest));
+  Value penalized = b.select(b.less(b.f32(0), value), b.div(value, penalty),
+                             b.mul(value, penalty));
+  return b.select(b.logicalAnd(isRecent, isLogit), penalized, value);
+}
+
+/// Loads all that the kernel reads. Few invocations have recent tokens.
+void TopKernel::takeLogits() {
+  SmallVector<Value> quads = loadQuads();
+  Value recent = kernel.bind(slices.recent, b.i32x4(), Access::Read);
+  Value window = b.toIndex(word(SamplingWord::Window)),
+        penalty = floatWord(SamplingWord::Penalty);
+  count = b.toIndex(word(SamplingWord::Candidates));
+  Value bits = recentBits(recent, window);
+  for (int64_t i = 0; i < kLogitsPerLane; ++i)
+    logits.push_back(valueOf(b.extract(quads[i / 4], i % 4), i));
+  logits = b.ifElse(
+      mlir::TypeRange(ValueRange(logits)), b.equal(bits, b.i32(0)),
+      [&] { return logits; },
+      [&] {
+        SmallVector<Value> values;
+        for (auto [i, value] : llvm::enumerate(logits))
+          values.push_back(
+              penalized(value, static_cast<int64_t>(i), bits, penalty));
+        return values;
+      });
 }
 
 Candidate TopKernel::candidate(int64_t number) {
@@ -198,21 +252,32 @@ Candidate TopKernel::bestAfter(Candidate last) {
   return best;
 }
 
+/// Whose candidate was taken looks for its next one; others have theirs still.
+/// In the first round that is every invocation.
 void TopKernel::emit(Value values, Value ranks) {
+  takeLogits();
   Value outValues = kernel.bind(values, b.getF32Type(), Access::Write);
   Value outRanks = kernel.bind(ranks, b.getI32Type(), Access::Write);
-  loadLogits();
   Value first = b.mul(b.groupId(), kSamplingRing);
-  b.forLoop(b.index(0), b.toIndex(word(SamplingWord::Candidates)), b.index(1),
-            {b.f32(kLargest), b.i32(0)},
-            [&](Value round, ValueRange last) -> SmallVector<Value> {
-              Candidate best = bestOfWorkgroup(bestAfter({last[0], last[1]}));
-              b.ifThen(b.equal(lane, b.index(0)), [&] {
+  Value value = b.f32(kLargest), rank = b.i32(0);
+  b.forLoop(b.index(0), count, b.index(1), {value, rank, value, rank},
+            [&](Value round, ValueRange carried) -> SmallVector<Value> {
+              ValueRange before = carried.take_front(2);
+              Candidate last = {carried[2], carried[3]};
+              SmallVector<Value> own = b.ifElse(
+                  before.getTypes(), b.equal(carried[1], last.rank),
+                  [&]() -> SmallVector<Value> {
+                    Candidate next = bestAfter(last);
+                    return {next.value, next.rank};
+                  },
+                  [&] { return SmallVector<Value>(before); });
+              Candidate best = bestOfWorkgroup({own[0], own[1]}, round);
+              b.ifThen(isFirstLane(), [&] {
                 Value place = b.add(first, round);
                 b.store(best.value, outValues, place);
                 b.store(best.rank, outRanks, place);
               });
-              return {best.value, best.rank};
+              return {own[0], own[1], best.value, best.rank};
             });
   kernel.finish("sample top " + std::to_string(slices.vocabularySize),
                 {numGroups(slices.vocabularySize, lanes), 1, 1},
@@ -227,48 +292,92 @@ public:
   void emit(Value values, Value ranks, int64_t groups);
 
 private:
-  void merge(Value values, Value ranks, int64_t groups);
+  void loadWords();
+  /// What `merge` gives: of several candidates the sum of their weights, and
+  /// the last one's rank.
+  struct Merged {
+    Value sum, rank;
+  };
+  Merged merge(Value values, Value ranks, int64_t groups);
   /// How many of the first `count` sums are less than `mark`; `orEqual`: or
   /// equal to it. At most `last`.
-  Value place(Value count, Value mark, bool orEqual, Value last);
-  void draw(Value position);
-  void prepareNextStep(Value token, Value position);
+  Value place(Value mark, bool orEqual, Value count, Value last);
+  Value draw(Value sum);
+  void prepareNextStep(Value token);
 
-  /// Workgroup memory: the candidates in order, and the sums of their weights.
-  Value bestValues, bestRanks, sums;
+  Value position, count, temperature, topP, window, next;
+  /// The random number.
+  Value drawn;
+  /// Workgroup memory of the first invocation, if there are several candidates:
+  /// in order, and the sums of their weights.
+  Value bestRanks, sums;
 };
 
-/// Every invocation holds the best that is left of its group.
-void DrawKernel::merge(Value values, Value ranks, int64_t groups) {
+void DrawKernel::loadWords() {
+  position = kernel.stepWord(StepWord::Position);
+  count = b.toIndex(word(SamplingWord::Candidates));
+  temperature = floatWord(SamplingWord::Temperature);
+  topP = floatWord(SamplingWord::TopP);
+  window = word(SamplingWord::Window);
+  next = word(SamplingWord::Next);
+}
+
+/// Every invocation holds the best that is left of its group; the first one
+/// adds up the weights.
+DrawKernel::Merged DrawKernel::merge(Value values, Value ranks,
+                                     int64_t groups) {
   Value inValues = kernel.bind(values, b.getF32Type(), Access::Read);
   Value inRanks = kernel.bind(ranks, b.getI32Type(), Access::Read);
-  Value count = b.toIndex(word(SamplingWord::Candidates));
   Value hasGroup = b.less(lane, b.index(groups));
   Value first = b.mul(b.min(lane, b.index(groups - 1)), kSamplingRing);
   auto load = [&](Value next) {
-    Value isThere = b.logicalAnd(hasGroup, b.less(next, count));
-    Value place = b.add(first, b.min(next, b.index(kSamplingRing - 1)));
+    Value place = b.add(first, next);
     return Candidate{
-        b.select(isThere, b.load(inValues, place), b.f32(-kLargest)),
-        b.select(isThere, b.load(inRanks, place), b.i32(kNoRank))};
+        b.select(hasGroup, b.load(inValues, place), b.f32(-kLargest)),
+        b.select(hasGroup, b.load(inRanks, place), b.i32(kNoRank))};
   };
   Candidate initial = load(b.index(0));
-  b.forLoop(b.index(0), count, b.index(1),
-            {b.index(0), initial.value, initial.rank},
-            [&](Value round, ValueRange own) -> SmallVector<Value> {
-              Candidate best = bestOfWorkgroup({own[1], own[2]});
-              b.ifThen(b.equal(lane, b.index(0)), [&] {
-                b.store(best.value, bestValues, round);
-                b.store(best.rank, bestRanks, round);
-              });
-              Value isOwn = b.equal(own[2], best.rank);
-              Value next = b.select(isOwn, b.add(own[0], b.index(1)), own[0]);
+  // Its address waits for the position, so it stands behind the others.
+  drawn = b.load(kernel.bind(slices.draws, b.getF32Type(), Access::Read),
+                 b.toIndex(b.bitAnd(position, kSamplingRing - 1)));
+  Value adds = b.logicalAnd(isFirstLane(), b.less(b.index(1), count));
+  SmallVector<Value> all = b.forLoop(
+      b.index(0), count, b.index(1),
+      {b.index(0), initial.value, initial.rank, b.f32(0), b.f32(0), b.i32(0)},
+      [&](Value round, ValueRange carried) -> SmallVector<Value> {
+        Candidate own = {carried[1], carried[2]};
+        Candidate best = bestOfWorkgroup(own, round);
+        Value largest =
+            b.select(b.equal(round, b.index(0)), best.value, carried[3]);
+        auto addWeight = [&]() -> SmallVector<Value> {
+          Value distance = b.sub(best.value, largest);
+          Value weight = b.select(b.equal(best.rank, b.i32(kNoRank)), b.f32(0),
+                                  b.exp(b.div(distance, temperature)));
+          Value sum = b.add(carried[4], weight);
+          b.store(best.rank, bestRanks, round);
+          b.store(sum, sums, round);
+          return {sum};
+        };
+        Value sum = b.ifElse(b.getF32Type(), adds, addWeight, [&] {
+                       return SmallVector<Value>{carried[4]};
+                     }).front();
+        Value isTaken = b.logicalAnd(b.less(b.add(round, 1), count),
+                                     b.equal(own.rank, best.rank));
+        SmallVector<Value> left = b.ifElse(
+            carried.take_front(3).getTypes(), isTaken,
+            [&]() -> SmallVector<Value> {
+              Value next = b.add(carried[0], 1);
               Candidate left = load(next);
               return {next, left.value, left.rank};
-            });
+            },
+            [&] { return SmallVector<Value>(carried.take_front(3)); });
+        left.append({largest, sum, best.rank});
+        return left;
+      });
+  return {all[4], all[5]};
 }
 
-Value DrawKernel::place(Value count, Value mark, bool orEqual, Value last) {
+Value DrawKernel::place(Value mark, bool orEqual, Value count, Value last) {
   Value number =
       b.forLoop(b.index(0), count, b.index(1), b.index(0),
                 [&](Value i, ValueRange carried) -> SmallVector<Value> {
@@ -284,35 +393,18 @@ Value DrawKernel::place(Value count, Value mark, bool orEqual, Value last) {
   return b.min(number, last);
 }
 
-/// With one candidate, which may have no number for its weight, that one.
-void DrawKernel::draw(Value position) {
-  Value draws = kernel.bind(slices.draws, b.getF32Type(), Access::Read);
-  Value count = b.toIndex(word(SamplingWord::Candidates));
-  Value temperature = floatWord(SamplingWord::Temperature);
-  Value largest = b.load(bestValues, b.index(0));
-  Value sum =
-      b.forLoop(b.index(0), count, b.index(1), b.f32(0),
-                [&](Value i, ValueRange carried) -> SmallVector<Value> {
-                  Value distance = b.sub(b.load(bestValues, i), largest);
-                  Value weight =
-                      b.select(b.equal(b.load(bestRanks, i), b.i32(kNoRank)),
-                               b.f32(0), b.exp(b.div(distance, temperature)));
-                  Value next = b.add(carried[0], weight);
-                  b.store(next, sums, i);
-                  return {next};
-                })
-          .front();
-  Value last = place(count, b.mul(sum, floatWord(SamplingWord::TopP)),
-                     /*orEqual=*/false, b.sub(count, b.index(1)));
-  Value slot = b.toIndex(b.bitAnd(position, kSamplingRing - 1));
-  Value mark = b.mul(b.load(draws, slot), b.load(sums, last));
-  Value drawn = place(b.add(last, b.index(1)), mark, /*orEqual=*/true, last);
-  prepareNextStep(b.sub(b.load(bestRanks, drawn), b.i32(kFirstRank)), position);
+/// The rank of one of several candidates.
+Value DrawKernel::draw(Value sum) {
+  Value last = place(b.mul(sum, topP), /*orEqual=*/false, count,
+                     b.sub(count, b.index(1)));
+  Value mark = b.mul(drawn, b.load(sums, last));
+  Value chosen = place(mark, /*orEqual=*/true, b.add(last, b.index(1)), last);
+  return b.load(bestRanks, chosen);
 }
 
 /// The next step evaluates the token, behind this one's position. A broken
 /// logit gives token -1, in whose place 0 is evaluated.
-void DrawKernel::prepareNextStep(Value token, Value position) {
+void DrawKernel::prepareNextStep(Value token) {
   Value tokens = kernel.bind(slices.tokens, b.getI32Type(), Access::Write);
   Value chosen = kernel.bind(slices.chosen, b.getI32Type(), Access::Write);
   Value recent = kernel.bind(slices.recent, b.getI32Type(), Access::Write);
@@ -326,27 +418,32 @@ void DrawKernel::prepareNextStep(Value token, Value position) {
   storeStep(StepWord::Position, b.add(position, 1));
   storeStep(StepWord::Rows, b.i32(1));
   storeStep(StepWord::FirstRow, b.i32(0));
-  Value window = word(SamplingWord::Window), place = word(SamplingWord::Next);
-  b.ifThen(b.less(place, window), [&] {
-    b.store(token, recent, b.toIndex(place));
-    Value next = b.add(place, 1);
-    Value isEnd = b.equal(next, window);
-    b.store(b.select(isEnd, b.i32(0), next),
+  b.ifThen(b.less(next, window), [&] {
+    b.store(token, recent, b.toIndex(next));
+    Value behind = b.add(next, 1);
+    Value isEnd = b.equal(behind, window);
+    b.store(b.select(isEnd, b.i32(0), behind),
             kernel.bind(slices.sampling, b.getI32Type(), Access::Write),
             b.index(static_cast<int64_t>(SamplingWord::Next)));
   });
 }
 
+/// One candidate is the token, whatever weight it would have.
 void DrawKernel::emit(Value values, Value ranks, int64_t groups) {
-  bestValues = b.workgroupMemory(kSamplingRing, b.getF32Type());
   bestRanks = b.workgroupMemory(kSamplingRing, b.getI32Type());
   sums = b.workgroupMemory(kSamplingRing, b.getF32Type());
-  Value position = kernel.stepWord(StepWord::Position);
-  merge(values, ranks, groups);
-  b.barrier();
-  b.ifThen(b.equal(lane, b.index(0)), [&] { draw(position); });
+  loadWords();
+  Merged merged = merge(values, ranks, groups);
+  b.ifThen(isFirstLane(), [&] {
+    Value rank = b.ifElse(
+                      b.getI32Type(), b.equal(count, b.index(1)),
+                      [&] { return SmallVector<Value>{merged.rank}; },
+                      [&] { return SmallVector<Value>{draw(merged.sum)}; })
+                     .front();
+    prepareNextStep(b.sub(rank, b.i32(kFirstRank)));
+  });
   kernel.finish("sample draw " + std::to_string(slices.vocabularySize),
-                {1, 1, 1}, configOf(/*registers=*/24));
+                {1, 1, 1}, configOf(/*registers=*/36));
 }
 
 } // namespace

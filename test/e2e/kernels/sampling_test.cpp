@@ -8,6 +8,7 @@
 #include "runtime/text/Random.h"
 #include "runtime/text/Sampler.h"
 
+#include <functional>
 #include <limits>
 
 namespace llmc::test {
@@ -52,11 +53,19 @@ int32_t bitsOf(float number) {
   return bits;
 }
 
-class SamplingTest : public KernelTest {
+/// Of targets that find candidates in different ways; of others than the
+/// machine's, kernels run in lockstep on the host.
+class SamplingTest : public KernelTest,
+                     public testing::WithParamInterface<const char *> {
 protected:
   void open(int size) {
     vocabulary = size;
-    runner = compile(modelText(vocabulary));
+    ProgramRunner::Options options;
+    options.target = GetParam();
+    std::string text = modelText(vocabulary);
+    runner = options.target == "lavapipe"
+                 ? compile(text, options)
+                 : ProgramRunner::compileForHost(text, options);
     ASSERT_TRUE(runner);
   }
 
@@ -77,25 +86,35 @@ protected:
     runner->write("recent", ring);
   }
 
+  using LogitsOf = std::function<std::vector<float>(int position)>;
+
   /// Steps at positions 0, 1, … with new logits each, beside the sampler.
-  void compareSteps(const text::SamplerOptions &options, int steps) {
+  void compareSteps(const text::SamplerOptions &options, int steps,
+                    const std::vector<int32_t> &recent = {3, 5, 3}) {
+    Numbers numbers(static_cast<uint32_t>(vocabulary));
+    compareSteps(options, steps, recent, [&](int) {
+      std::vector<float> logits = numbers.take(size_t(vocabulary));
+      for (float &logit : logits)
+        logit *= 8;
+      return logits;
+    });
+  }
+  void compareSteps(const text::SamplerOptions &options, int steps,
+                    const std::vector<int32_t> &recent,
+                    const LogitsOf &logitsOf) {
     SCOPED_TRACE("temperature " + std::to_string(options.temperature) +
                  ", top-k " + std::to_string(options.topK) + ", top-p " +
                  std::to_string(options.topP) + ", penalty " +
                  std::to_string(options.repetitionPenalty));
-    const std::vector<int32_t> recent = {3, 5, 3};
     begin(options, recent);
     auto sampler = text::Sampler::create(options, vocabulary);
     ASSERT_TRUE(sampler.ok()) << sampler.status().message();
     for (int32_t id : recent)
       sampler->accept(id);
     text::Random random(options.seed);
-    Numbers numbers(static_cast<uint32_t>(vocabulary));
     std::vector<float> draws(kRing);
     for (int position = 0; position < steps; ++position) {
-      std::vector<float> logits = numbers.take(size_t(vocabulary));
-      for (float &logit : logits)
-        logit *= 8;
+      std::vector<float> logits = logitsOf(position);
       draws[position % kRing] = static_cast<float>(random.nextUniform());
       runner->write("h", logits);
       runner->write("draws", draws);
@@ -116,7 +135,7 @@ protected:
 
 // Numbers are multiples of 1/16, so that there are many equal logits. 4096 are
 // one workgroup's; 4095 are not a multiple of four.
-TEST_F(SamplingTest, choosesAsTheSampler) {
+TEST_P(SamplingTest, choosesAsTheSampler) {
   for (int size : {40, 4095, 4097, 10007}) {
     SCOPED_TRACE(size);
     open(size);
@@ -137,7 +156,76 @@ TEST_F(SamplingTest, choosesAsTheSampler) {
   }
 }
 
-TEST_F(SamplingTest, largestVocabulary) {
+// Recent tokens of one invocation, of the first and the last token, and one of
+// them twice; in a window that is not full, full, and no multiple of four.
+TEST_P(SamplingTest, penalizesRecentTokensWhereverTheyAre) {
+  open(5001);
+  std::vector<int32_t> recent = {0, 5000, 4999, 8, 9, 10, 8, 2049};
+  auto logitsOf = [&](int position) {
+    std::vector<float> logits(5001, 0.5F);
+    for (int32_t id : recent)
+      logits[size_t(id)] = position % 2 ? -0.25F : 3;
+    // More than with its penalty, less than without.
+    logits[size_t(1000 + position)] = 2;
+    return logits;
+  };
+  text::SamplerOptions options;
+  options.repetitionPenalty = 2;
+  for (int window : {kRing, 10, 8}) {
+    options.repetitionWindow = window;
+    options.temperature = 0;
+    compareSteps(options, 12, recent, logitsOf);
+    options.temperature = 0.5F;
+    options.topK = 12;
+    compareSteps(options, 12, recent, logitsOf);
+  }
+  while (recent.size() < size_t(kRing))
+    recent.push_back(3 * int32_t(recent.size()));
+  options.repetitionWindow = kRing;
+  compareSteps(options, 4, recent, logitsOf);
+}
+
+// All candidates are of a few invocations, which have one after the other.
+TEST_P(SamplingTest, takesNeighbours) {
+  open(5001);
+  text::SamplerOptions options;
+  options.temperature = 2;
+  options.topK = 50;
+  for (int first : {0, 1021, 4951})
+    for (float slope : {0.125F, -0.125F, 0.0F})
+      compareSteps(options, 6, {}, [&](int) {
+        std::vector<float> logits(5001, -20);
+        for (int i = 0; i < 50; ++i)
+          logits[size_t(first + i)] = slope * static_cast<float>(i);
+        return logits;
+      });
+}
+
+TEST_P(SamplingTest, zerosOfEitherSignAreEqual) {
+  open(5001);
+  text::SamplerOptions options;
+  for (float zero : {0.0F, -0.0F})
+    for (int candidates : {1, 2}) {
+      options.temperature = candidates == 1 ? 0 : 1;
+      options.topK = candidates;
+      compareSteps(options, 4, {}, [&](int) {
+        std::vector<float> logits(5001, -1);
+        logits[4000] = -zero;
+        logits[4900] = zero;
+        return logits;
+      });
+    }
+}
+
+TEST_P(SamplingTest, oneCandidateNeedsNoDraw) {
+  open(5001);
+  text::SamplerOptions options;
+  options.temperature = 0.5F;
+  options.topK = 1;
+  compareSteps(options, 3);
+}
+
+TEST_P(SamplingTest, largestVocabulary) {
   open(262144);
   text::SamplerOptions warm;
   warm.temperature = 1;
@@ -145,7 +233,7 @@ TEST_F(SamplingTest, largestVocabulary) {
   compareSteps(warm, 4);
 }
 
-TEST_F(SamplingTest, preparesTheNextStep) {
+TEST_P(SamplingTest, preparesTheNextStep) {
   open(100);
   text::SamplerOptions options;
   options.repetitionPenalty = 2;
@@ -167,18 +255,19 @@ TEST_F(SamplingTest, preparesTheNextStep) {
   EXPECT_EQ(runner->read<int32_t>("sampling")[kNext], 0) << "the oldest";
 }
 
-TEST_F(SamplingTest, tellsOfLogitsThatAreNotFinite) {
+TEST_P(SamplingTest, tellsOfLogitsThatAreNotFinite) {
   open(5000);
   for (float broken : {std::numeric_limits<float>::quiet_NaN(),
                        -std::numeric_limits<float>::infinity(),
                        std::numeric_limits<float>::infinity()})
     for (float temperature : {0.0F, 1.0F}) {
       text::SamplerOptions options;
+      options.repetitionPenalty = 0.5F;
       options.temperature = temperature;
       options.topK = 20;
-      begin(options, {});
+      begin(options, {4321, 6});
       std::vector<float> logits(5000, 1);
-      logits[4321] = broken;
+      logits[4321] = logits[6] = logits[7] = broken;
       runner->write("h", logits);
       runner->write("draws", std::vector<float>(kRing, 0.99F));
       runner->run("next_r1", 5, 1);
@@ -186,6 +275,12 @@ TEST_F(SamplingTest, tellsOfLogitsThatAreNotFinite) {
       EXPECT_EQ(runner->read<int32_t>("tokens")[0], 0) << broken;
     }
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    Targets, SamplingTest, testing::Values("lavapipe", "nvidia-h200"),
+    [](const auto &target) {
+      return llvm::StringRef(target.param).take_front(6).str();
+    });
 
 } // namespace
 } // namespace llmc::test
