@@ -10,8 +10,8 @@ namespace llmc::runtime {
 
 /// The verdict; fails when the device does.
 Status LaterTests::test(const std::shared_ptr<const Module> &module) {
-  options.cases = &plan.laterCases;
-  StatusOr<SelfTestReport> tested = runSelfTest(module, options);
+  StatusOr<SelfTestReport> tested =
+      runSelfTest(module, plan.laterCases, options);
   if (!tested.ok())
     return tested.status().withContext(
         "kernels of longer prompts can't be tested (a load that is asked to "

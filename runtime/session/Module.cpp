@@ -142,10 +142,10 @@ ModuleLoader::test(TestPlan plan, std::unique_ptr<SelfTestRecord> record) {
   const Timeline::Mark mark(*module->timeline, "self-test");
   SelfTestOptions testOptions;
   testOptions.pretendsUnstable = injects(InjectedFault::Kind::Unstable);
-  testOptions.cases = &plan.firstCases;
   SelfTestReport report;
   if (!plan.firstCases.empty()) {
-    LLMC_ASSIGN_OR_RETURN(report, runSelfTest(module, testOptions));
+    LLMC_ASSIGN_OR_RETURN(report,
+                          runSelfTest(module, plan.firstCases, testOptions));
     module->selfTest = "passed " + std::to_string(report.numCases) + " cases";
   }
   const std::string &name = module->variant().target().name();

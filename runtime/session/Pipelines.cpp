@@ -231,4 +231,34 @@ Status Pipelines::require(const std::vector<uint32_t> &kernels) {
 
 Status Pipelines::requireAll() { return require(order); }
 
+/// Whether there is nothing to wait for.
+bool Pipelines::isSettled(const std::vector<uint32_t> &kernels) const {
+  bool allAreThere = true;
+  for (const uint32_t kernel : kernels) {
+    if (slots[kernel].progress == Progress::Failed)
+      return true;
+    allAreThere &= slots[kernel].progress == Progress::IsThere;
+  }
+  return allAreThere;
+}
+
+size_t Pipelines::requireAny(const std::vector<std::vector<uint32_t>> &sets) {
+  Lock lock(mutex);
+  while (true) {
+    const auto first =
+        std::find_if(sets.begin(), sets.end(),
+                     [&](const auto &kernels) { return isSettled(kernels); });
+    if (first != sets.end())
+      return static_cast<size_t>(first - sets.begin());
+    // The caller builds only where nobody else does: with a slow kernel in its
+    // hands it would not see that others are there.
+    const std::optional<size_t> kernel =
+        threads.empty() ? nextKernel() : std::nullopt;
+    if (kernel)
+      build(*kernel, lock);
+    else
+      changed.wait(lock);
+  }
+}
+
 } // namespace llmc::runtime

@@ -49,6 +49,10 @@ public:
   /// could not be built.
   Status require(const std::vector<uint32_t> &kernels);
   Status requireAll();
+  /// Returns which of these sets of kernels, of which there is one at least, is
+  /// the first that `require` need not wait for, since all are there or one
+  /// can't be built; when there is none, waits until there is.
+  size_t requireAny(const std::vector<std::vector<uint32_t>> &sets);
   /// Of a kernel that was required.
   const vulkan::Pipeline &operator[](size_t kernel) const {
     return *slots[kernel].pipeline;
@@ -79,6 +83,7 @@ private:
   StatusOr<std::unique_ptr<vulkan::Pipeline>> createPipeline(size_t kernel);
   void build(size_t kernel, Lock &lock);
   std::optional<size_t> nextKernel();
+  bool isSettled(const std::vector<uint32_t> &kernels) const;
   void work() noexcept;
   void saveCache() noexcept;
   void releaseCode() noexcept;

@@ -6,11 +6,12 @@
 
 #include "runtime/format/SelfTestFormula.h"
 #include "runtime/session/Session.h"
+#include "runtime/session/TestPlan.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
-#include <numeric>
 #include <vector>
 
 namespace llmc::runtime {
@@ -23,11 +24,15 @@ public:
              const SelfTestOptions &options)
       : test(test), session(session), options(options) {}
 
-  StatusOr<SelfTestReport> run();
+  /// `left`: the cases.
+  StatusOr<SelfTestReport> run(std::vector<uint32_t> left);
 
 private:
   using Results = std::vector<std::vector<float>>; // by output
 
+  const format::SelfTestCase &caseAt(uint32_t number) const {
+    return test.cases(static_cast<int>(number));
+  }
   const format::Entry &entryOf(const format::SelfTestCase &one) const {
     return test.program().entries(static_cast<int>(one.entry()));
   }
@@ -39,6 +44,7 @@ private:
                              const format::Expectation &expected,
                              const std::vector<float> &found);
   StatusOr<std::string> problemOf(const format::SelfTestCase &one);
+  std::string nameOf(const format::SelfTestCase &one) const;
 
   const format::SelfTest &test;
   Session &session;
@@ -153,30 +159,47 @@ StatusOr<std::string> SelfTester::problemOf(const format::SelfTestCase &one) {
   return std::string();
 }
 
-StatusOr<SelfTestReport> SelfTester::run() {
+std::string SelfTester::nameOf(const format::SelfTestCase &one) const {
+  std::string labels;
+  for (const format::Command &command : entryOf(one).commands())
+    if (command.has_dispatch())
+      labels += (labels.empty() ? "" : ", ") + command.dispatch().label();
+  return entryOf(one).function() + " (" + labels + ", " +
+         std::to_string(entryOf(one).rows()) + " rows)";
+}
+
+StatusOr<SelfTestReport> SelfTester::run(std::vector<uint32_t> left) {
   SelfTestReport report;
-  std::vector<uint32_t> all(static_cast<size_t>(test.cases_size()));
-  std::iota(all.begin(), all.end(), 0);
-  for (const uint32_t number : options.cases ? *options.cases : all) {
-    const format::SelfTestCase &one = test.cases(static_cast<int>(number));
-    LLMC_ASSIGN_OR_RETURN(const std::string problem, problemOf(one));
-    ++report.numCases;
-    if (problem.empty())
+  Status failure;
+  std::vector<std::vector<uint32_t>> kernels; // of these
+  for (const uint32_t number : left)
+    kernels.push_back(kernelsOf(entryOf(caseAt(number))));
+  while (!left.empty()) {
+    const size_t next = session.module().pipelines().requireAny(kernels);
+    const auto place = static_cast<std::ptrdiff_t>(next);
+    const format::SelfTestCase &one = caseAt(left[next]);
+    const StatusOr<std::string> problem = problemOf(one);
+    if (problem.ok() && problem->empty()) {
+      ++report.numCases;
+      left.erase(left.begin() + place);
+      kernels.erase(kernels.begin() + place);
       continue;
-    std::string labels;
-    for (const format::Command &command : entryOf(one).commands())
-      if (command.has_dispatch())
-        labels += (labels.empty() ? "" : ", ") + command.dispatch().label();
-    report.problem = entryOf(one).function() + " (" + labels + ", " +
-                     std::to_string(entryOf(one).rows()) + " rows): " + problem;
-    return report;
+    }
+    // What is told does not depend on which kernels were there first: a case
+    // before this one may still be wrong instead.
+    failure = problem.status();
+    report.problem = problem.ok() ? nameOf(one) + ": " + *problem : "";
+    left.resize(next);
+    kernels.resize(next);
   }
+  LLMC_RETURN_IF_ERROR(failure);
   return report;
 }
 
 } // namespace
 
 StatusOr<SelfTestReport> runSelfTest(std::shared_ptr<const Module> module,
+                                     const std::vector<uint32_t> &cases,
                                      const SelfTestOptions &options) {
   if (!module->variant().has_self_test())
     return SelfTestReport();
@@ -184,7 +207,7 @@ StatusOr<SelfTestReport> runSelfTest(std::shared_ptr<const Module> module,
   LLMC_ASSIGN_OR_RETURN(
       std::unique_ptr<Session> session,
       Session::create(std::move(module), {}, &test.program()));
-  return SelfTester(test, *session, options).run();
+  return SelfTester(test, *session, options).run(cases);
 }
 
 } // namespace llmc::runtime

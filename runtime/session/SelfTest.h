@@ -20,13 +20,11 @@ struct SelfTestOptions {
   unsigned numRuns = 2;
   /// For tests of the fallback: every other run is off by a bit.
   bool pretendsUnstable = false;
-  /// Numbers of the cases to run; null: all.
-  const std::vector<uint32_t> *cases = nullptr;
 };
 
 /// What came of it.
 struct SelfTestReport {
-  size_t numCases = 0;
+  size_t numCases = 0; // that passed
   std::string problem; // empty: none. Names the case, the result and numbers
 
   bool hasPassed() const { return problem.empty(); }
@@ -34,9 +32,12 @@ struct SelfTestReport {
   std::string asReason() const { return "failed its self-test: " + problem; }
 };
 
-/// Runs cases of the module's variant until one is wrong. A variant without
-/// a self-test passes, with 0 cases. Fails when the device does.
+/// Runs the cases of these numbers of the module's variant, those first whose
+/// kernels are there, and reports the first of the numbers that is wrong. A
+/// variant without a self-test passes, with 0 cases. Fails when the device
+/// does.
 StatusOr<SelfTestReport> runSelfTest(std::shared_ptr<const Module> module,
+                                     const std::vector<uint32_t> &cases,
                                      const SelfTestOptions &options);
 
 } // namespace llmc::runtime

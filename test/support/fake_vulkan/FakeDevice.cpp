@@ -170,8 +170,9 @@ vkCreateShaderModule(VkDevice device, const VkShaderModuleCreateInfo *info,
   LLMC_FAKE_CALL;
   const auto *bytes = reinterpret_cast<const uint8_t *>(info->pCode);
   auto *object = add(new Shader, toObject(device));
+  object->code.assign(bytes, bytes + info->codeSize);
   const std::lock_guard<std::mutex> lock(driver().mutex);
-  auto known = driver().kernels.find({bytes, bytes + info->codeSize});
+  auto known = driver().kernels.find(object->code);
   if (known != driver().kernels.end())
     object->kernel = known->second;
   *shader = toHandle<VkShaderModule>(object);
@@ -183,11 +184,12 @@ vkCreateComputePipelines(VkDevice device, VkPipelineCache, uint32_t count,
                          const VkComputePipelineCreateInfo *infos,
                          const VkAllocationCallbacks *, VkPipeline *pipelines) {
   LLMC_FAKE_CALL;
-  if (driver().offer.onPipeline)
-    driver().offer.onPipeline();
   for (uint32_t i = 0; i < count; ++i) {
+    const Shader &shader = as<Shader>(infos[i].stage.module);
+    if (driver().offer.onPipeline)
+      driver().offer.onPipeline(shader.code);
     auto *object = add(new PipelineObject, toObject(device));
-    object->kernel = as<Shader>(infos[i].stage.module).kernel;
+    object->kernel = shader.kernel;
     pipelines[i] = toHandle<VkPipeline>(object);
   }
   return VK_SUCCESS;

@@ -114,6 +114,7 @@ struct BufferObject : Object {
 };
 
 struct Shader : Object {
+  std::vector<uint8_t> code;
   FakeKernel kernel;
 };
 

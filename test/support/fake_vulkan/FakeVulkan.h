@@ -45,8 +45,9 @@ struct FakeOffer {
   bool namesObjects = false;  // VK_EXT_debug_utils
   bool importsHostMemory =
       false; // VK_EXT_external_memory_host, on an integrated device
-  std::function<void()> onPipeline; // called before one is made; null: nothing
-  std::optional<FakeGpu> gpu;       // that the device is
+  /// Called before a pipeline of this code is made; null: nothing.
+  std::function<void(const std::vector<uint8_t> &code)> onPipeline;
+  std::optional<FakeGpu> gpu; // that the device is
 };
 
 /// A name that an object was given.

@@ -5,7 +5,7 @@
 // works. A program of its own, since it replaces `new`.
 
 #include "test/support/fake_vulkan/FakeVulkan.h"
-#include "test/unit/runtime/session/FakeCounting.h"
+#include "test/unit/runtime/session/SelfTestModel.h"
 
 #include <llmc/llmc.h>
 
@@ -72,6 +72,7 @@ public:
     llmc_module_options_init(&options);
     options.pipeline_cache_dir = cache.c_str();
     options.num_threads = numThreads;
+    options.self_test = LLMC_SELF_TEST_ALWAYS;
     llmc_status_t status = LLMC_STATUS_OK;
     const auto isOk = [&](llmc_status_t given) {
       status = given;
@@ -134,9 +135,10 @@ llmc_status_t runOnce(const CountingFile &file, uint32_t numThreads,
   return status;
 }
 
-void failEveryAllocation(uint32_t numThreads) {
+void failEveryAllocation(uint32_t numThreads,
+                         ModuleFile contents = makeCountingModel()) {
   addCountingKernels();
-  const CountingFile file;
+  const CountingFile file(std::move(contents));
   for (int warm = 0; warm < 2; ++warm)
     ASSERT_EQ(runOnce(file, numThreads, -1), LLMC_STATUS_OK);
   int numRefused = 0;
@@ -163,6 +165,13 @@ void failEveryAllocation(uint32_t numThreads) {
 TEST(HeapFaults, anyAllocationMayFail) { failEveryAllocation(1); }
 
 TEST(HeapFaults, inThreadsToo) { failEveryAllocation(3); }
+
+/// Where there are no threads the test builds its kernels itself.
+TEST(HeapFaults, inSelfTestsBesideThreads) {
+  ModuleFile contents = makeCountingModel();
+  addSelfTestCase(*contents.manifest.mutable_variants(0), 4);
+  failEveryAllocation(3, std::move(contents));
+}
 
 TEST(HeapFaults, withNamesAndImports) {
   FakeOffer offer;

@@ -6,6 +6,7 @@
 #include "runtime/session/LanguageModel.h"
 #include "runtime/session/LaterTests.h"
 #include "test/support/fake_vulkan/FakeVulkan.h"
+#include "test/unit/runtime/session/Gate.h"
 #include "test/unit/runtime/session/SelfTestModel.h"
 
 #include <gmock/gmock.h>
@@ -67,12 +68,16 @@ protected:
     options.numThreads = 2;
   }
 
+  ~LaterTest() override { FakeVulkan::setOffer({}); }
+
   /// Sums are multiplied by `factor`.
   void setLongKernel(float factor) {
     numRuns = 0;
+    longHasRun = std::make_unique<Gate>();
     FakeVulkan::addKernel(
         longCode, [this, factor](const auto &bindings, const auto &) {
-          ++numRuns;
+          if (numRuns++ == 0)
+            longHasRun->open();
           int32_t words[2];
           std::memcpy(words, bindings[0], sizeof(words));
           float total = 0;
@@ -85,6 +90,16 @@ protected:
               std::memcpy(bindings[2] + (key - words[0]) * 4, &sum, 4);
           }
         });
+  }
+
+  /// Steps of fewer rows have no kernel before the long one has run.
+  void holdShortKernel() {
+    FakeOffer offer;
+    offer.onPipeline = [this](const Bytes &code) {
+      if (code == shortCode)
+        longHasRun->pass();
+    };
+    FakeVulkan::setOffer(offer);
   }
 
   StatusOr<std::shared_ptr<Module>> load() {
@@ -109,10 +124,13 @@ protected:
     return okStatus();
   }
 
+  const Bytes shortCode =
+      readBytes(std::string(LLMC_KERNEL_FOLDER) + "/sum.spv");
   Bytes longCode;
   CountingFile file;
   runtime::ModuleOptions options;
-  std::atomic<int> numRuns = 0;
+  std::atomic<int> numRuns = 0; // of the long kernel
+  std::unique_ptr<Gate> longHasRun;
 };
 
 const char *const kLeft = "passed 1 cases, 1 are left for longer prompts";
@@ -241,6 +259,46 @@ TEST_F(LaterTest, areNotLeftWhenTestsAreAskedFor) {
 TEST_F(LaterTest, areNotLeftByOneThread) {
   options.numThreads = 1;
   loadAs("passed 2 cases");
+}
+
+/// The first case in the file waits for its kernel, not the second for the
+/// first.
+TEST_F(LaterTest, runFirstWhereTheirKernelsAreThereFirst) {
+  options.selfTest = SelfTestMode::Always;
+  holdShortKernel();
+  loadAs("passed 2 cases");
+  EXPECT_FALSE(longHasRun->hasHeldTooLong);
+}
+
+TEST_F(LaterTest, doNotChangeWhichCaseIsToldWhenTheyRunFirst) {
+  options.selfTest = SelfTestMode::Always;
+  options.fallsBack = false;
+  holdShortKernel();
+  const auto problemOf = [&](float longFactor) {
+    setLongKernel(longFactor);
+    const auto module = load();
+    EXPECT_EQ(module.status().code(), StatusCode::SelfTestFailed);
+    EXPECT_FALSE(longHasRun->hasHeldTooLong);
+    return module.status().message();
+  };
+  EXPECT_THAT(problemOf(2), HasSubstr("sum to 60.000000, expected is 30"));
+  FakeVulkan::addKernel(shortCode, [](const auto &bindings, const auto &) {
+    std::memset(bindings[2], 0, 2 * sizeof(float));
+  });
+  for (const float longFactor : {1.0f, 2.0f})
+    EXPECT_THAT(problemOf(longFactor),
+                HasSubstr("sum to 0.000000, expected is 30"));
+}
+
+TEST_F(LaterTest, doNotWaitForAKernelThatCantBeBuilt) {
+  options.selfTest = SelfTestMode::Always;
+  FakeVulkan::setFault(
+      {"vkCreateComputePipelines", 0, VK_ERROR_OUT_OF_DEVICE_MEMORY, true});
+  const auto module = load();
+  FakeVulkan::setFault({});
+  EXPECT_EQ(module.status().code(), StatusCode::OutOfDeviceMemory);
+  EXPECT_THAT(module.status().message(),
+              HasSubstr("variant special: creating the pipeline of kernel"));
 }
 
 TEST_F(LaterTest, injectedFaultsAreNotRemembered) {

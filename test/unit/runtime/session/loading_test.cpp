@@ -6,6 +6,7 @@
 
 #include "test/support/fake_vulkan/FakeVulkan.h"
 #include "test/unit/runtime/session/FakeCounting.h"
+#include "test/unit/runtime/session/Gate.h"
 
 #include "runtime/format/MemoryPlan.h"
 #include "runtime/session/LanguageModel.h"
@@ -15,7 +16,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <future>
 #include <set>
 #include <thread>
 
@@ -84,21 +84,6 @@ void expectWeights(const Module &module) {
   }
 }
 
-/// Opens for all that wait at it; who waits too long goes on, and it is said.
-class Gate {
-public:
-  void open() { promise.set_value(); }
-  void pass() {
-    if (future.wait_for(std::chrono::seconds(30)) != std::future_status::ready)
-      hasHeldTooLong = true;
-  }
-  std::atomic<bool> hasHeldTooLong{false};
-
-private:
-  std::promise<void> promise;
-  std::shared_future<void> future = promise.get_future().share();
-};
-
 class Loading : public testing::Test {
 protected:
   Loading() {
@@ -158,7 +143,7 @@ TEST_F(Loading, goesOnWhilePipelinesAreBuilt) {
   const CountingFile file;
   Gate gate;
   FakeOffer offer;
-  offer.onPipeline = [&] { gate.pass(); };
+  offer.onPipeline = [&](const Bytes &) { gate.pass(); };
   FakeVulkan::setOffer(offer);
   auto module = loadFile(file, 2);
   ASSERT_TRUE(module.ok()) << module.status().message();
@@ -183,7 +168,7 @@ TEST_F(Loading, whoNeedsAKernelBuildsIt) {
   const CountingFile file;
   Gate gate;
   FakeOffer offer;
-  offer.onPipeline = [&, self = std::this_thread::get_id()] {
+  offer.onPipeline = [&, self = std::this_thread::get_id()](const Bytes &) {
     if (std::this_thread::get_id() != self)
       gate.pass();
   };
@@ -231,7 +216,7 @@ TEST_F(Loading, mayEndWhilePipelinesAreBuilt) {
   Gate gate;
   FakeOffer offer;
   std::atomic<int> numBegun{0};
-  offer.onPipeline = [&] {
+  offer.onPipeline = [&](const Bytes &) {
     ++numBegun;
     gate.pass();
   };
