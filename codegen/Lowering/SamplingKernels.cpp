@@ -23,7 +23,7 @@ using program::Access;
 namespace {
 
 /// Logits of an invocation, which it keeps in registers.
-constexpr int64_t kLogitsPerLane = 16;
+constexpr int64_t kMostLogits = 16, kFewestLogits = 4;
 constexpr int64_t kMostLanes = 256;
 /// Of two equal values the lower rank is better. A token's rank is its id and
 /// this, so that there is room below for kBrokenRank.
@@ -41,8 +41,9 @@ struct Candidate {
   Value value, rank;
 };
 
-int64_t numGroups(int64_t vocabularySize, int64_t lanes) {
-  return llvm::divideCeil(vocabularySize, lanes * kLogitsPerLane);
+int64_t numGroups(int64_t vocabularySize, int64_t lanes,
+                  int64_t logitsPerLane) {
+  return llvm::divideCeil(vocabularySize, lanes * logitsPerLane);
 }
 
 int64_t lanesOf(target::DeviceAttr device) {
@@ -50,13 +51,27 @@ int64_t lanesOf(target::DeviceAttr device) {
                                            device.getMaxInvocations())));
 }
 
+/// How the logits are shared among invocations of the first kernel.
+struct Shares {
+  int64_t lanes, logitsPerLane, groups;
+};
+
+Shares sharesOf(target::DeviceAttr device, int64_t vocabularySize) {
+  int64_t lanes = lanesOf(device);
+  int64_t logits =
+      samplingLogitsPerLane(vocabularySize, lanes, device.getComputeUnits());
+  return {lanes, logits, numGroups(vocabularySize, lanes, logits)};
+}
+
 /// What both kernels do with candidates.
 class SamplingKernel {
 public:
   SamplingKernel(EntryBuilder &entry, target::DeviceAttr device, Location loc,
-                 const SamplingSlices &slices, int64_t lanes)
-      : slices(slices), lanes(lanes), kernel(entry, device, loc, {lanes, 1, 1}),
-        b(kernel.builder()), lane(b.localId()),
+                 const SamplingSlices &slices, const Shares &shares,
+                 int64_t lanes)
+      : slices(slices), shares(shares), lanes(lanes),
+        kernel(entry, device, loc, {lanes, 1, 1}), b(kernel.builder()),
+        lane(b.localId()),
         words(kernel.bind(slices.sampling, b.getI32Type(), Access::Read)),
         values(b.workgroupMemory(2 * lanes, b.getF32Type())),
         ranks(b.workgroupMemory(2 * lanes, b.getI32Type())) {}
@@ -86,10 +101,11 @@ protected:
   graph::LoweringConfigAttr configOf(int64_t registers) {
     return graph::LoweringConfigAttr::get(
         b.getContext(), b.getStringAttr("sample"), {lanes, 1, 1},
-        {kLogitsPerLane}, /*splits=*/1, /*accumulators=*/0, registers);
+        {shares.logitsPerLane}, /*splits=*/1, /*accumulators=*/0, registers);
   }
 
   const SamplingSlices &slices;
+  const Shares &shares;
   int64_t lanes;
   EntryKernel kernel;
   KernelBuilder &b;
@@ -160,11 +176,11 @@ private:
 SmallVector<Value> TopKernel::loadQuads() {
   Value row = kernel.bind(slices.logits, b.f32x4(), Access::Read);
   Value number = b.add(b.mul(b.groupId(), lanes), lane);
-  Value firstQuad = b.mul(number, kLogitsPerLane / 4);
-  firstId = b.toI32(b.mul(number, kLogitsPerLane));
+  Value firstQuad = b.mul(number, shares.logitsPerLane / 4);
+  firstId = b.toI32(b.mul(number, shares.logitsPerLane));
   int64_t numQuads = llvm::divideCeil(slices.vocabularySize, 4);
   SmallVector<Value> quads;
-  for (int64_t i = 0; i < kLogitsPerLane / 4; ++i)
+  for (int64_t i = 0; i < shares.logitsPerLane / 4; ++i)
     quads.push_back(
         b.load(row, b.min(b.add(firstQuad, i), b.index(numQuads - 1))));
   return quads;
@@ -182,9 +198,9 @@ Value TopKernel::recentBits(Value recent, Value window) {
                   for (int64_t i = 0; i < 4; ++i) {
                     Value place = b.add(b.mul(quad, 4), i);
                     Value offset = b.sub(b.extract(carried[1], i), firstId);
-                    Value isHere =
-                        b.logicalAnd(b.less(place, window),
-                                     b.less(offset, b.i32(kLogitsPerLane)));
+                    Value isHere = b.logicalAnd(
+                        b.less(place, window),
+                        b.less(offset, b.i32(shares.logitsPerLane)));
                     Value bit = b.shiftLeft(b.i32(1), b.bitAnd(offset, 31));
                     bits = b.bitOr(bits, b.select(isHere, bit, b.i32(0)));
                   }
@@ -221,7 +237,7 @@ void TopKernel::takeLogits() {
         penalty = floatWord(SamplingWord::Penalty);
   count = b.toIndex(word(SamplingWord::Candidates));
   Value bits = recentBits(recent, window);
-  for (int64_t i = 0; i < kLogitsPerLane; ++i)
+  for (int64_t i = 0; i < shares.logitsPerLane; ++i)
     logits.push_back(valueOf(b.extract(quads[i / 4], i % 4), i));
   logits = b.ifElse(
       mlir::TypeRange(ValueRange(logits)), b.equal(bits, b.i32(0)),
@@ -243,7 +259,7 @@ Candidate TopKernel::candidate(int64_t number) {
 
 Candidate TopKernel::bestAfter(Candidate last) {
   Candidate best = none();
-  for (int64_t i = 0; i < kLogitsPerLane; ++i) {
+  for (int64_t i = 0; i < shares.logitsPerLane; ++i) {
     Candidate one = candidate(i);
     Value isNext = b.logicalAnd(isBetter(last, one), isBetter(one, best));
     best = {b.select(isNext, one.value, best.value),
@@ -280,8 +296,7 @@ void TopKernel::emit(Value values, Value ranks) {
               return {own[0], own[1], best.value, best.rank};
             });
   kernel.finish("sample top " + std::to_string(slices.vocabularySize),
-                {numGroups(slices.vocabularySize, lanes), 1, 1},
-                configOf(/*registers=*/52));
+                {shares.groups, 1, 1}, configOf(20 + 2 * shares.logitsPerLane));
 }
 
 /// Draws among the candidates of all groups.
@@ -289,7 +304,7 @@ class DrawKernel : public SamplingKernel {
 public:
   using SamplingKernel::SamplingKernel;
 
-  void emit(Value values, Value ranks, int64_t groups);
+  void emit(Value values, Value ranks);
 
 private:
   void loadWords();
@@ -298,7 +313,7 @@ private:
   struct Merged {
     Value sum, rank;
   };
-  Merged merge(Value values, Value ranks, int64_t groups);
+  Merged merge(Value values, Value ranks);
   /// How many of the first `count` sums are less than `mark`; `orEqual`: or
   /// equal to it. At most `last`.
   Value place(Value mark, bool orEqual, Value count, Value last);
@@ -324,12 +339,11 @@ void DrawKernel::loadWords() {
 
 /// Every invocation holds the best that is left of its group; the first one
 /// adds up the weights.
-DrawKernel::Merged DrawKernel::merge(Value values, Value ranks,
-                                     int64_t groups) {
+DrawKernel::Merged DrawKernel::merge(Value values, Value ranks) {
   Value inValues = kernel.bind(values, b.getF32Type(), Access::Read);
   Value inRanks = kernel.bind(ranks, b.getI32Type(), Access::Read);
-  Value hasGroup = b.less(lane, b.index(groups));
-  Value first = b.mul(b.min(lane, b.index(groups - 1)), kSamplingRing);
+  Value hasGroup = b.less(lane, b.index(shares.groups));
+  Value first = b.mul(b.min(lane, b.index(shares.groups - 1)), kSamplingRing);
   auto load = [&](Value next) {
     Value place = b.add(first, next);
     return Candidate{
@@ -429,11 +443,11 @@ void DrawKernel::prepareNextStep(Value token) {
 }
 
 /// One candidate is the token, whatever weight it would have.
-void DrawKernel::emit(Value values, Value ranks, int64_t groups) {
+void DrawKernel::emit(Value values, Value ranks) {
   bestRanks = b.workgroupMemory(kSamplingRing, b.getI32Type());
   sums = b.workgroupMemory(kSamplingRing, b.getF32Type());
   loadWords();
-  Merged merged = merge(values, ranks, groups);
+  Merged merged = merge(values, ranks);
   b.ifThen(isFirstLane(), [&] {
     Value rank = b.ifElse(
                       b.getI32Type(), b.equal(count, b.index(1)),
@@ -448,25 +462,35 @@ void DrawKernel::emit(Value values, Value ranks, int64_t groups) {
 
 } // namespace
 
+int64_t samplingLogitsPerLane(int64_t vocabularySize, int64_t lanes,
+                              int64_t computeUnits) {
+  int64_t logits = kMostLogits;
+  while (logits > kFewestLogits &&
+         numGroups(vocabularySize, lanes, logits) < computeUnits &&
+         numGroups(vocabularySize, lanes, logits / 2) <= lanes)
+    logits /= 2;
+  return logits;
+}
+
 bool canSample(target::DeviceAttr device, int64_t vocabularySize) {
-  int64_t lanes = lanesOf(device);
-  return numGroups(vocabularySize, lanes) <= lanes;
+  Shares shares = sharesOf(device, vocabularySize);
+  return shares.groups <= shares.lanes;
 }
 
 void emitSampling(EntryBuilder &entry, target::DeviceAttr device, Location loc,
                   const SamplingSlices &slices) {
-  int64_t lanes = lanesOf(device);
-  int64_t groups = numGroups(slices.vocabularySize, lanes);
+  Shares shares = sharesOf(device, slices.vocabularySize);
   auto workspace = [&] {
     return entry.slice(loc, program::Storage::Arena, "",
-                       groups * kSamplingRing * 4);
+                       shares.groups * kSamplingRing * 4);
   };
   Value values = workspace(), ranks = workspace();
-  TopKernel(entry, device, loc, slices, lanes).emit(values, ranks);
+  TopKernel(entry, device, loc, slices, shares, shares.lanes)
+      .emit(values, ranks);
   int64_t mergeLanes = std::max<int64_t>(
-      kFirstStep, llvm::bit_ceil(static_cast<uint64_t>(groups)));
-  DrawKernel(entry, device, loc, slices, mergeLanes)
-      .emit(values, ranks, groups);
+      kFirstStep, llvm::bit_ceil(static_cast<uint64_t>(shares.groups)));
+  DrawKernel(entry, device, loc, slices, shares, mergeLanes)
+      .emit(values, ranks);
 }
 
 } // namespace llmc::codegen

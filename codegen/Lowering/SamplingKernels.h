@@ -39,6 +39,13 @@ struct SamplingSlices {
   Value chosen;                          // output
 };
 
+/// How many logits an invocation of the first kernel has: 16, or 8 or 4 where
+/// there would be fewer workgroups than compute units. A workgroup has `lanes`
+/// invocations, and there are no more workgroups than that unless 16 logits
+/// make them.
+int64_t samplingLogitsPerLane(int64_t vocabularySize, int64_t lanes,
+                              int64_t computeUnits);
+
 /// Whether the second kernel, one workgroup, can look at every workgroup of the
 /// first.
 bool canSample(target::DeviceAttr device, int64_t vocabularySize);

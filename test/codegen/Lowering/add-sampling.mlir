@@ -2,10 +2,12 @@
 // RUN: llmc-opt %s --llmc-add-sampling | llmc-opt | FileCheck %s
 // RUN: sed 's/max_invocations = 256/max_invocations = 8/' %s | llmc-opt --llmc-add-sampling | FileCheck %s --check-prefix=SMALL
 // RUN: sed 's/"forward"/"encode"/' %s | llmc-opt --llmc-add-sampling | FileCheck %s --check-prefix=SMALL
+// RUN: sed 's/compute_units = 4/compute_units = 1/' %s | llmc-opt --llmc-add-sampling | FileCheck %s --check-prefix=ONE
 // RUN: sed 's/"embed"/"selftest.0"/' %s | llmc-opt --llmc-add-sampling | FileCheck %s --check-prefix=TEST
 
-// A vocabulary of 5000 is two workgroups' of 256 invocations with 16 logits each; of 8 invocations it would be 40
-// workgroups', more than one of 8 looks at. Without a function forward there is no next step.
+// A vocabulary of 5000 is five workgroups' of 256 invocations with four logits each, so that none of four compute units
+// is idle; with one compute unit it is two workgroups' with 16 logits each. Of 8 invocations it would be 40 workgroups',
+// more than one of 8 looks at. Without a function forward there is no next step.
 // SMALL-NOT: "next"
 // A self-test of the two dispatches is there only beside others.
 
@@ -40,14 +42,18 @@ module attributes {target.device = #device} {
 // CHECK-DAG: %[[DRAWS:.*]] = program.slice input "draws" bytes 256 value tensor<1x64xf32>
 // CHECK-DAG: %[[TOKENS:.*]] = program.slice input "tokens" bytes 4 value tensor<1x1xi32>
 // CHECK-DAG: %[[CHOSEN:.*]] = program.slice output "chosen" bytes 256 value tensor<1x64xi32>
-// CHECK: %[[VALUES:.*]] = program.slice arena bytes 512
-// CHECK: %[[RANKS:.*]] = program.slice arena bytes 512
-// CHECK: program.dispatch @sample_top_5000 groups [2, 1, 1](%[[WORDS]], %[[LOGITS]], %[[RECENT]], %[[VALUES]], %[[RANKS]]) access [1, 1, 1, 2, 2]
+// CHECK: %[[VALUES:.*]] = program.slice arena bytes 1280
+// CHECK: %[[RANKS:.*]] = program.slice arena bytes 1280
+// CHECK: program.dispatch @sample_top_5000 groups [5, 1, 1](%[[WORDS]], %[[LOGITS]], %[[RECENT]], %[[VALUES]], %[[RANKS]]) access [1, 1, 1, 2, 2]
 // CHECK: %[[STEP:.*]] = program.slice step bytes 64
 // CHECK: program.dispatch @sample_draw_5000 groups [1, 1, 1](%[[WORDS]], %[[STEP]], %[[VALUES]], %[[RANKS]], %[[DRAWS]], %[[TOKENS]], %[[CHOSEN]], %[[RECENT]]) access [3, 3, 1, 1, 1, 2, 2, 2]
-// CHECK: program.kernel @sample_top_5000 "sample top 5000" workgroup [256, 1, 1]
+// CHECK: program.kernel @sample_top_5000 "sample top 5000" workgroup [256, 1, 1] {{.*}} tile = [4]
 // CHECK: program.kernel @sample_draw_5000 "sample draw 5000" workgroup [8, 1, 1]
 // CHECK-NOT: selftest
+
+// ONE: program.slice arena bytes 512
+// ONE: program.dispatch @sample_top_5000 groups [2, 1, 1]
+// ONE: program.kernel @sample_top_5000 {{.*}} tile = [16]
 
 // The kernels are those of `next`; the logits are an input and the next step's token is an output.
 // TEST: program.entry @next_r1
@@ -59,6 +65,6 @@ module attributes {target.device = #device} {
 // TEST-DAG: %[[DRAWS:.*]] = program.slice input "draws" bytes 256 value tensor<1x64xf32>
 // TEST-DAG: %[[TOKENS:.*]] = program.slice output "tokens" bytes 4 value tensor<1x1xi32>
 // TEST-DAG: %[[CHOSEN:.*]] = program.slice output "chosen" bytes 256 value tensor<1x8xi32>
-// TEST: program.dispatch @sample_top_5000 groups [2, 1, 1](%[[WORDS]], %[[LOGITS]], %[[RECENT]], %{{.*}}, %{{.*}})
+// TEST: program.dispatch @sample_top_5000 groups [5, 1, 1](%[[WORDS]], %[[LOGITS]], %[[RECENT]], %{{.*}}, %{{.*}})
 // TEST: program.dispatch @sample_draw_5000 groups [1, 1, 1](%[[WORDS]], %{{.*}}, %{{.*}}, %{{.*}}, %[[DRAWS]], %[[TOKENS]], %[[CHOSEN]], %[[RECENT]])
 // TEST-NOT: program.kernel @sample_{{.*}}_0

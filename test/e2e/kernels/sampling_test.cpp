@@ -86,6 +86,9 @@ protected:
     runner->write("recent", ring);
   }
 
+  /// With 16 logits an invocation on the machine's device, in four workgroups.
+  static int vocabularyOfLargeShares() { return 3 * 4096 + 713; }
+
   using LogitsOf = std::function<std::vector<float>(int position)>;
 
   /// Steps at positions 0, 1, … with new logits each, beside the sampler.
@@ -133,36 +136,39 @@ protected:
   std::unique_ptr<ProgramRunner> runner;
 };
 
-// Numbers are multiples of 1/16, so that there are many equal logits. 4096 are
-// one workgroup's; 4095 are not a multiple of four.
+// Numbers are multiples of 1/16, so that there are many equal logits. Of 4096
+// four workgroups have a share each, with four logits an invocation; 4095 are
+// not a multiple of four. 10007 are five workgroups' with eight, or ten's.
 TEST_P(SamplingTest, choosesAsTheSampler) {
   for (int size : {40, 4095, 4097, 10007}) {
     SCOPED_TRACE(size);
     open(size);
+    int steps = size == 40 ? kRing + 6 : 12; // around the rings once
     text::SamplerOptions greedy;
     compareSteps(greedy, 3);
     greedy.repetitionPenalty = 1.25F;
-    compareSteps(greedy, 70);
+    compareSteps(greedy, steps);
     text::SamplerOptions warm;
     warm.temperature = 0.75F;
     warm.topK = 40;
     warm.seed = 7;
-    compareSteps(warm, 40);
+    compareSteps(warm, steps);
     warm.topP = 0.5F;
     warm.topK = kRing;
     warm.repetitionPenalty = 1.5F;
     warm.repetitionWindow = 5;
-    compareSteps(warm, 40);
+    compareSteps(warm, steps);
   }
 }
 
 // Recent tokens of one invocation, of the first and the last token, and one of
 // them twice; in a window that is not full, full, and no multiple of four.
 TEST_P(SamplingTest, penalizesRecentTokensWhereverTheyAre) {
-  open(5001);
-  std::vector<int32_t> recent = {0, 5000, 4999, 8, 9, 10, 8, 2049};
+  open(vocabularyOfLargeShares());
+  int32_t last = vocabulary - 1;
+  std::vector<int32_t> recent = {0, last, last - 1, 8, 9, 10, 8, 2049};
   auto logitsOf = [&](int position) {
-    std::vector<float> logits(5001, 0.5F);
+    std::vector<float> logits(size_t(vocabulary), 0.5F);
     for (int32_t id : recent)
       logits[size_t(id)] = position % 2 ? -0.25F : 3;
     // More than with its penalty, less than without.
@@ -187,14 +193,14 @@ TEST_P(SamplingTest, penalizesRecentTokensWhereverTheyAre) {
 
 // All candidates are of a few invocations, which have one after the other.
 TEST_P(SamplingTest, takesNeighbours) {
-  open(5001);
+  open(vocabularyOfLargeShares());
   text::SamplerOptions options;
   options.temperature = 2;
   options.topK = 50;
-  for (int first : {0, 1021, 4951})
+  for (int first : {0, 1021, vocabulary - 50})
     for (float slope : {0.125F, -0.125F, 0.0F})
-      compareSteps(options, 6, {}, [&](int) {
-        std::vector<float> logits(5001, -20);
+      compareSteps(options, 3, {}, [&](int) {
+        std::vector<float> logits(size_t(vocabulary), -20);
         for (int i = 0; i < 50; ++i)
           logits[size_t(first + i)] = slope * static_cast<float>(i);
         return logits;
@@ -225,12 +231,14 @@ TEST_P(SamplingTest, oneCandidateNeedsNoDraw) {
   compareSteps(options, 3);
 }
 
-TEST_P(SamplingTest, largestVocabulary) {
-  open(262144);
-  text::SamplerOptions warm;
-  warm.temperature = 1;
-  warm.topK = 3;
-  compareSteps(warm, 4);
+TEST_P(SamplingTest, largeVocabularies) {
+  for (int size : {262144, 300001}) {
+    open(size);
+    text::SamplerOptions warm;
+    warm.temperature = 1;
+    warm.topK = 3;
+    compareSteps(warm, 4);
+  }
 }
 
 TEST_P(SamplingTest, preparesTheNextStep) {
