@@ -27,6 +27,7 @@ private:
   StatusOr<vulkan::DeviceChoice> choose(const format::Manifest &manifest);
   StatusOr<bool> tryVariant(const vulkan::DeviceChoice &choice);
   Status createDevice(const vulkan::DeviceChoice &choice);
+  Status openCache();
   Status prepare(const vulkan::DeviceChoice &choice,
                  std::vector<uint32_t> order);
   /// The cases that are not known to pass; none where nothing is to be tested.
@@ -93,14 +94,20 @@ Status ModuleLoader::createDevice(const vulkan::DeviceChoice &choice) {
   return okStatus();
 }
 
-/// Device and weights of the chosen variant, while its pipelines are built.
-Status ModuleLoader::prepare(const vulkan::DeviceChoice &choice,
-                             std::vector<uint32_t> order) {
-  LLMC_RETURN_IF_ERROR(createDevice(choice));
+Status ModuleLoader::openCache() {
+  const Timeline::Mark mark(*module->timeline, "pipeline cache");
   LLMC_ASSIGN_OR_RETURN(module->cache,
                         vulkan::PipelineCache::create(
                             module->device(), options.pipelineCacheFolder,
                             module->file->contentHash()));
+  return okStatus();
+}
+
+/// Device and weights of the chosen variant, while its pipelines are built.
+Status ModuleLoader::prepare(const vulkan::DeviceChoice &choice,
+                             std::vector<uint32_t> order) {
+  LLMC_RETURN_IF_ERROR(createDevice(choice));
+  LLMC_RETURN_IF_ERROR(openCache());
   LLMC_ASSIGN_OR_RETURN(
       module->kernels,
       Pipelines::create(

@@ -88,8 +88,8 @@ public:
   /// What the load did not test; null: nothing.
   LaterTests *laterTests() const { return later.get(); }
   bool pipelineCacheWasUsed() const { return cache->wasLoaded(); }
-  /// What loading spent its time on: "open", "device", "weights", "self-test",
-  /// and each kernel.
+  /// What loading spent its time on: "open", "device", "pipeline cache",
+  /// "layouts", "weights", "self-test", and each kernel.
   std::vector<TimeSpan> loadTimes() const { return timeline->spans(); }
 
 private:

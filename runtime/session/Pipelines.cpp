@@ -109,6 +109,7 @@ Pipelines::~Pipelines() {
 }
 
 Status Pipelines::createLayouts() {
+  const Timeline::Mark mark(timeline, "layouts");
   for (const format::Kernel &kernel : variant.kernels()) {
     std::unique_ptr<vulkan::PipelineLayout> &layout =
         layouts[kernel.num_bindings()];

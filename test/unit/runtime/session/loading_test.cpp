@@ -160,8 +160,9 @@ TEST_F(Loading, goesOnWhilePipelinesAreBuilt) {
     EXPECT_LE(span.begin, span.end);
     names.insert(span.name);
   }
-  EXPECT_EQ(names, (std::set<std::string>{"open", "device", "weights", "append",
-                                          "sum", "scale"}));
+  EXPECT_EQ(names, (std::set<std::string>{"open", "device", "pipeline cache",
+                                          "layouts", "weights", "append", "sum",
+                                          "scale"}));
 }
 
 TEST_F(Loading, whoNeedsAKernelBuildsIt) {
