@@ -60,18 +60,12 @@ llmc_status_t llmc_module_load(llmc_engine_t *engine, const char *path,
     llmc_module_options_init(&given);
     LLMC_RETURN_IF_ERROR(api::readOptions(options, given));
     auto loaded = std::make_unique<llmc_module>();
-    LLMC_ASSIGN_OR_RETURN(loaded->module,
-                          llmc::runtime::Module::load(*engine->engine, path,
-                                                      toModuleOptions(given)));
+    LLMC_ASSIGN_OR_RETURN(llmc::runtime::TextModule whole,
+                          llmc::runtime::loadTextModule(
+                              *engine->engine, path, toModuleOptions(given)));
+    loaded->module = std::move(whole.module);
+    loaded->tokenizer = std::move(whole.tokenizer);
     loaded->deviceName = loaded->module->device().facts().name;
-    const auto &manifest = loaded->module->manifest();
-    if (manifest.has_tokenizer()) {
-      LLMC_ASSIGN_OR_RETURN(
-          text::TokenizerSpec spec,
-          text::tokenizerSpecFromManifest(manifest.tokenizer()));
-      LLMC_ASSIGN_OR_RETURN(loaded->tokenizer,
-                            text::Tokenizer::create(std::move(spec)));
-    }
     *module = loaded.release();
     return okStatus();
   });

@@ -7,8 +7,8 @@
 
 #include "runtime/session/EmbeddingModel.h"
 #include "runtime/session/LanguageModel.h"
+#include "runtime/session/TextModule.h"
 #include "runtime/text/ChatTemplate.h"
-#include "runtime/text/Tokenizer.h"
 
 #include <llmc/llmc.h>
 

@@ -10,6 +10,7 @@
 #include "runtime/session/SelfTestRecord.h"
 
 #include <algorithm>
+#include <future>
 #include <numeric>
 #include <thread>
 
@@ -24,6 +25,7 @@ public:
 
 private:
   Status open(const std::string &path);
+  std::future<Status> beginMeanwhile() const;
   StatusOr<vulkan::DeviceChoice> choose(const format::Manifest &manifest);
   StatusOr<bool> tryVariant(const vulkan::DeviceChoice &choice);
   Status createDevice(const vulkan::DeviceChoice &choice);
@@ -57,6 +59,20 @@ Status ModuleLoader::open(const std::string &path) {
   const Timeline::Mark mark(*module->timeline, "open");
   LLMC_ASSIGN_OR_RETURN(module->file, format::Reader::open(path));
   return okStatus();
+}
+
+/// Of what the caller wants besides; the future waits for its end, or has it
+/// done by who asks for the result.
+std::future<Status> ModuleLoader::beginMeanwhile() const {
+  const auto policy = options.meanwhile && numThreads() > 1
+                          ? std::launch::async | std::launch::deferred
+                          : std::launch::deferred;
+  return std::async(policy, [this] {
+    if (!options.meanwhile)
+      return okStatus();
+    const Timeline::Mark mark(*module->timeline, "meanwhile");
+    return options.meanwhile(module->manifest());
+  });
 }
 
 StatusOr<vulkan::DeviceChoice>
@@ -218,6 +234,7 @@ StatusOr<std::shared_ptr<Module>> ModuleLoader::load(const std::string &path) {
   while (true) {
     module.reset(new Module());
     LLMC_RETURN_IF_ERROR(open(path));
+    std::future<Status> meanwhile = beginMeanwhile();
     StatusOr<vulkan::DeviceChoice> choice = choose(module->manifest());
     if (!choice.ok())
       return choice.status().withContext(path);
@@ -229,6 +246,7 @@ StatusOr<std::shared_ptr<Module>> ModuleLoader::load(const std::string &path) {
       return hasPassed.status();
     if (!*hasPassed)
       continue;
+    LLMC_RETURN_IF_ERROR(meanwhile.get());
     for (const auto &[device, ofDevice] : failures)
       module->numFailed += ofDevice.size();
     return std::move(module);

@@ -11,6 +11,7 @@
 #include "runtime/session/Weights.h"
 #include "runtime/vulkan/DeviceChoice.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,6 +54,10 @@ struct ModuleOptions {
   SelfTestMode selfTest = SelfTestMode::WhenUnknown;
   bool fallsBack = true; // else a failed self-test is the error SelfTestFailed
   InjectedFault fault;
+  /// What else is to be made of the file: by a thread of its own while the rest
+  /// of the load goes on, for each variant that is tried, or with one thread at
+  /// the load's end. A failure is the load's. Null: nothing.
+  std::function<Status(const format::Manifest &)> meanwhile;
 };
 
 /// Shared by its sessions. Immutable, any thread. Each module has a VkDevice of
@@ -89,7 +94,7 @@ public:
   LaterTests *laterTests() const { return later.get(); }
   bool pipelineCacheWasUsed() const { return cache->wasLoaded(); }
   /// What loading spent its time on: "open", "device", "pipeline cache",
-  /// "layouts", "weights", "self-test", and each kernel.
+  /// "layouts", "weights", "self-test", "meanwhile", and each kernel.
   std::vector<TimeSpan> loadTimes() const { return timeline->spans(); }
 
 private:

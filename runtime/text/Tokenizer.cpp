@@ -48,6 +48,13 @@ StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::create(TokenizerSpec spec) {
   return tokenizer;
 }
 
+StatusOr<std::unique_ptr<Tokenizer>>
+Tokenizer::create(const format::Tokenizer &manifest) {
+  LLMC_ASSIGN_OR_RETURN(TokenizerSpec spec,
+                        tokenizerSpecFromManifest(manifest));
+  return create(std::move(spec));
+}
+
 void Tokenizer::cut(const Segment &segment,
                     std::vector<Fragment> &fragments) const {
   std::string_view text = segment.text;

@@ -38,6 +38,8 @@ public:
   /// Fails if `spec` is invalid, its pre-tokenizer unknown or a merge is not
   /// readable.
   static StatusOr<std::unique_ptr<Tokenizer>> create(TokenizerSpec spec);
+  static StatusOr<std::unique_ptr<Tokenizer>>
+  create(const format::Tokenizer &manifest);
 
   Tokenizer(const Tokenizer &) = delete;
   Tokenizer &operator=(const Tokenizer &) = delete;

@@ -153,12 +153,18 @@ void printJson(const std::vector<int32_t> &prompt, const std::string &text,
 }
 
 Status run(const RunOptions &options) {
-  LLMC_ASSIGN_OR_RETURN(std::unique_ptr<runtime::LanguageModel> model,
-                        loadLanguageModel(options.path, options.device));
-  LLMC_ASSIGN_OR_RETURN(std::unique_ptr<text::Tokenizer> tokenizer,
-                        createTokenizer(model->module().manifest()));
+  LLMC_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Engine> engine,
+                        runtime::Engine::create());
+  LLMC_ASSIGN_OR_RETURN(runtime::TextModule loaded,
+                        loadTextModule(*engine, options.path, options.device));
+  LLMC_ASSIGN_OR_RETURN(
+      const std::unique_ptr<runtime::LanguageModel> model,
+      runtime::LanguageModel::create(std::move(loaded.module),
+                                     toSessionOptions(options.device)));
+  if (!loaded.tokenizer)
+    return Status(StatusCode::Unsupported, "the file has no tokenizer");
   LLMC_ASSIGN_OR_RETURN(const std::vector<int32_t> prompt,
-                        encodePrompt(*tokenizer, options));
+                        encodePrompt(*loaded.tokenizer, options));
   if (prompt.empty())
     return Status(StatusCode::InvalidArgument, "the prompt has no tokens");
   std::string whole;
@@ -171,8 +177,8 @@ Status run(const RunOptions &options) {
     return true;
   };
   LLMC_ASSIGN_OR_RETURN(const runtime::GenerateResult result,
-                        runtime::generate(*model, tokenizer.get(), prompt,
-                                          options.generation(), tell));
+                        runtime::generate(*model, loaded.tokenizer.get(),
+                                          prompt, options.generation(), tell));
   if (options.asJson)
     printJson(prompt, whole, result, *model);
   else

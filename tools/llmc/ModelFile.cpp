@@ -43,9 +43,7 @@ openModelTokenizer(const std::string &path) {
   if (!*manifest)
     return Status(StatusCode::Unsupported,
                   path + ": the model has no tokenizer");
-  LLMC_ASSIGN_OR_RETURN(text::TokenizerSpec spec,
-                        text::tokenizerSpecFromManifest(**manifest));
-  return text::Tokenizer::create(std::move(spec));
+  return text::Tokenizer::create(**manifest);
 }
 #endif
 

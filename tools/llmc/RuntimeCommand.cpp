@@ -78,16 +78,8 @@ std::string cacheFolderOf(const DeviceOptions &options) {
                                      : options.cacheFolder;
 }
 
-StatusOr<std::shared_ptr<runtime::Module>>
-loadModule(const std::string &path, const DeviceOptions &options) {
-  LLMC_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Engine> engine,
-                        runtime::Engine::create());
-  return loadModule(*engine, path, options);
-}
-
-StatusOr<std::shared_ptr<runtime::Module>>
-loadModule(const runtime::Engine &engine, const std::string &path,
-           const DeviceOptions &options) {
+static StatusOr<runtime::ModuleOptions>
+toModuleOptions(const DeviceOptions &options) {
   runtime::ModuleOptions moduleOptions;
   if (isNumber(options.device))
     moduleOptions.preference.index = std::atoi(options.device.c_str());
@@ -100,7 +92,30 @@ loadModule(const runtime::Engine &engine, const std::string &path,
   else if (options.selfTest == "never")
     moduleOptions.selfTest = runtime::SelfTestMode::Never;
   LLMC_ASSIGN_OR_RETURN(moduleOptions.fault, parseFault(options.fault));
+  return moduleOptions;
+}
+
+StatusOr<std::shared_ptr<runtime::Module>>
+loadModule(const std::string &path, const DeviceOptions &options) {
+  LLMC_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Engine> engine,
+                        runtime::Engine::create());
+  return loadModule(*engine, path, options);
+}
+
+StatusOr<std::shared_ptr<runtime::Module>>
+loadModule(const runtime::Engine &engine, const std::string &path,
+           const DeviceOptions &options) {
+  LLMC_ASSIGN_OR_RETURN(const runtime::ModuleOptions moduleOptions,
+                        toModuleOptions(options));
   return runtime::Module::load(engine, path, moduleOptions);
+}
+
+StatusOr<runtime::TextModule> loadTextModule(const runtime::Engine &engine,
+                                             const std::string &path,
+                                             const DeviceOptions &options) {
+  LLMC_ASSIGN_OR_RETURN(runtime::ModuleOptions moduleOptions,
+                        toModuleOptions(options));
+  return runtime::loadTextModule(engine, path, std::move(moduleOptions));
 }
 
 runtime::SessionOptions toSessionOptions(const DeviceOptions &options,
@@ -112,21 +127,18 @@ runtime::SessionOptions toSessionOptions(const DeviceOptions &options,
 }
 
 StatusOr<std::unique_ptr<runtime::LanguageModel>>
-loadLanguageModel(const std::string &path, const DeviceOptions &options,
-                  bool takesTimes) {
+loadLanguageModel(const std::string &path, const DeviceOptions &options) {
   LLMC_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Module> module,
                         loadModule(path, options));
   return runtime::LanguageModel::create(std::move(module),
-                                        toSessionOptions(options, takesTimes));
+                                        toSessionOptions(options));
 }
 
 StatusOr<std::unique_ptr<text::Tokenizer>>
 createTokenizer(const format::Manifest &manifest) {
   if (!manifest.has_tokenizer())
     return Status(StatusCode::Unsupported, "the file has no tokenizer");
-  LLMC_ASSIGN_OR_RETURN(text::TokenizerSpec spec,
-                        text::tokenizerSpecFromManifest(manifest.tokenizer()));
-  return text::Tokenizer::create(std::move(spec));
+  return text::Tokenizer::create(manifest.tokenizer());
 }
 
 int fail(const Status &status) {

@@ -8,7 +8,7 @@
 
 #include "runtime/session/EmbeddingModel.h"
 #include "runtime/session/LanguageModel.h"
-#include "runtime/text/Tokenizer.h"
+#include "runtime/session/TextModule.h"
 #include "tools/llmc/Options.h"
 
 #include <cstdint>
@@ -43,15 +43,18 @@ StatusOr<std::shared_ptr<runtime::Module>>
 loadModule(const runtime::Engine &engine, const std::string &path,
            const DeviceOptions &options);
 
+/// The same with the file's tokenizer.
+StatusOr<runtime::TextModule> loadTextModule(const runtime::Engine &engine,
+                                             const std::string &path,
+                                             const DeviceOptions &options);
+
 /// Those of a session.
 runtime::SessionOptions toSessionOptions(const DeviceOptions &options,
                                          bool takesTimes = false);
 
-/// Loads a file and creates a session of its language model. `takesTimes`: of
-/// each dispatch.
+/// Loads a file and creates a session of its language model.
 StatusOr<std::unique_ptr<runtime::LanguageModel>>
-loadLanguageModel(const std::string &path, const DeviceOptions &options,
-                  bool takesTimes = false);
+loadLanguageModel(const std::string &path, const DeviceOptions &options);
 
 /// The tokenizer of a file; Unsupported when it has none.
 StatusOr<std::unique_ptr<text::Tokenizer>>

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <thread>
 
@@ -58,13 +59,17 @@ ModuleFile makeLargeFile() {
   return file;
 }
 
+using Meanwhile = std::function<Status(const format::Manifest &)>;
+
 StatusOr<std::shared_ptr<Module>> loadFile(const CountingFile &file,
-                                           unsigned numThreads) {
+                                           unsigned numThreads,
+                                           const Meanwhile &meanwhile = {}) {
   LLMC_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Engine> engine,
                         runtime::Engine::create(LLMC_FAKE_VULKAN));
   ModuleOptions options;
   options.pipelineCacheFolder = file.cacheFolder();
   options.numThreads = numThreads;
+  options.meanwhile = meanwhile;
   return Module::load(*engine, file.path(), options);
 }
 
@@ -163,6 +168,51 @@ TEST_F(Loading, goesOnWhilePipelinesAreBuilt) {
   EXPECT_EQ(names, (std::set<std::string>{"open", "device", "pipeline cache",
                                           "layouts", "weights", "append", "sum",
                                           "scale"}));
+}
+
+TEST_F(Loading, hasOtherThingsMadeMeanwhile) {
+  const CountingFile file;
+  Gate gate;
+  FakeOffer offer;
+  std::atomic<int> numBegun{0};
+  offer.onPipeline = [&](const Bytes &) {
+    if (numBegun++ == 0)
+      gate.open();
+  };
+  FakeVulkan::setOffer(offer);
+  std::string variant;
+  const auto module = loadFile(file, 2, [&](const format::Manifest &manifest) {
+    gate.pass();
+    variant = manifest.variants(0).target().name();
+    return okStatus();
+  });
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  EXPECT_FALSE(gate.hasHeldTooLong);
+  EXPECT_EQ(variant, "any");
+}
+
+TEST_F(Loading, hasOtherThingsMadeByTheOnlyThread) {
+  const CountingFile file;
+  std::thread::id maker;
+  const auto module = loadFile(file, 1, [&](const format::Manifest &) {
+    maker = std::this_thread::get_id();
+    return okStatus();
+  });
+  EXPECT_TRUE(module.ok()) << module.status().message();
+  EXPECT_EQ(maker, std::this_thread::get_id());
+}
+
+TEST_F(Loading, failsWithWhatIsMadeMeanwhile) {
+  const CountingFile file;
+  const int live = FakeVulkan::numLiveObjects();
+  for (const unsigned numThreads : {1u, 2u}) {
+    const auto module = loadFile(file, numThreads, [](const auto &) {
+      return Status(StatusCode::InvalidFile, "no such word");
+    });
+    EXPECT_EQ(module.status().code(), StatusCode::InvalidFile);
+    EXPECT_EQ(module.status().message(), "no such word");
+    EXPECT_EQ(FakeVulkan::numLiveObjects(), live);
+  }
 }
 
 TEST_F(Loading, whoNeedsAKernelBuildsIt) {

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 
@@ -136,7 +137,15 @@ TEST_F(SelfTest, buildsTheLargestKernelsFirst) {
 
 TEST_F(SelfTest, passesOverAWrongKernel) {
   setSpecialKernel([](int) { return 1.01f; });
+  options.numThreads = 2;
+  std::atomic<int> numMade = 0;
+  options.meanwhile = [&](const format::Manifest &) {
+    ++numMade;
+    return okStatus();
+  };
   auto module = load();
+  options.meanwhile = nullptr;
+  EXPECT_EQ(numMade, 2); // of each variant's load
   ASSERT_TRUE(module.ok()) << module.status().message();
   EXPECT_EQ((*module)->numFailedVariants(), 1u);
   EXPECT_EQ((*module)->choiceReason().rfind(
