@@ -12,9 +12,9 @@
 
 #include "codegen/Lowering/SamplingKernels.h"
 
-#include "llvm/Support/MathExtras.h"
+#include "codegen/Lowering/CandidateOrder.h"
 
-#include <limits>
+#include "llvm/Support/MathExtras.h"
 
 namespace llmc::codegen {
 
@@ -25,21 +25,17 @@ namespace {
 /// Logits of an invocation, which it keeps in registers.
 constexpr int64_t kMostLogits = 16, kFewestLogits = 4;
 constexpr int64_t kMostLanes = 256;
-/// Of two equal values the lower rank is better. A token's rank is its id and
-/// this, so that there is room below for kBrokenRank.
+/// A token's rank is its id and this, so that there is room below for
+/// kBrokenRank.
 constexpr int64_t kFirstRank = 2;
 /// Of a logit that is NaN or infinite, and then has the largest value, so that
 /// it is what is chosen.
 constexpr int64_t kBrokenRank = 1;
-/// Behind every token.
-constexpr int64_t kNoRank = std::numeric_limits<int32_t>::max();
-constexpr double kLargest = std::numeric_limits<float>::max();
-/// Candidates that the first of two steps compares.
-constexpr int64_t kFirstStep = 8;
-
-struct Candidate {
-  Value value, rank;
-};
+constexpr int64_t kNoRank = CandidateOrder::kNoRank;
+constexpr double kLargest = CandidateOrder::kLargest;
+/// Workgroups of the first kernel that an invocation of the second one looks
+/// at, at most, so that its invocations are one subgroup and need no barrier.
+constexpr int64_t kMostGroupsPerLane = 8;
 
 int64_t numGroups(int64_t vocabularySize, int64_t lanes,
                   int64_t logitsPerLane) {
@@ -63,6 +59,16 @@ Shares sharesOf(target::DeviceAttr device, int64_t vocabularySize) {
   return {lanes, logits, numGroups(vocabularySize, lanes, logits)};
 }
 
+/// The invocations of the second kernel, a power of two.
+int64_t mergeLanesOf(target::DeviceAttr device, const Shares &shares) {
+  int64_t lanes = CandidateOrder::subgroupOf(device, shares.lanes);
+  if (lanes == 0)
+    return llvm::bit_ceil(static_cast<uint64_t>(shares.groups));
+  while (lanes * kMostGroupsPerLane < shares.groups)
+    lanes *= 2;
+  return lanes;
+}
+
 /// What both kernels do with candidates.
 class SamplingKernel {
 public:
@@ -73,8 +79,7 @@ public:
         kernel(entry, device, loc, {lanes, 1, 1}), b(kernel.builder()),
         lane(b.localId()),
         words(kernel.bind(slices.sampling, b.getI32Type(), Access::Read)),
-        values(b.workgroupMemory(2 * lanes, b.getF32Type())),
-        ranks(b.workgroupMemory(2 * lanes, b.getI32Type())) {}
+        order(b, device, lanes) {}
 
 protected:
   Value word(SamplingWord word) {
@@ -82,26 +87,12 @@ protected:
   }
   Value floatWord(SamplingWord number) { return b.bitcastToF32(word(number)); }
   Value isFirstLane() { return b.equal(lane, b.index(0)); }
-  Candidate none() { return {b.f32(-kLargest), b.i32(kNoRank)}; }
-
-  Value isBetter(Candidate one, Candidate other) {
-    return b.select(b.equal(one.value, other.value),
-                    b.less(one.rank, other.rank),
-                    b.less(other.value, one.value));
-  }
-  Candidate better(Candidate one, Candidate other) {
-    Value isOne = isBetter(one, other);
-    return {b.select(isOne, one.value, other.value),
-            b.select(isOne, one.rank, other.rank)};
-  }
-
-  /// The best of all invocations, given to all of them.
-  Candidate bestOfWorkgroup(Candidate own, Value round);
 
   graph::LoweringConfigAttr configOf(int64_t registers) {
     return graph::LoweringConfigAttr::get(
         b.getContext(), b.getStringAttr("sample"), {lanes, 1, 1},
-        {shares.logitsPerLane}, /*splits=*/1, /*accumulators=*/0, registers);
+        {shares.logitsPerLane}, /*splits=*/1, /*accumulators=*/0, registers,
+        "f32", order.reduction(), "convert");
   }
 
   const SamplingSlices &slices;
@@ -110,41 +101,8 @@ protected:
   EntryKernel kernel;
   KernelBuilder &b;
   Value lane, words;
-
-private:
-  /// Workgroup memory, of which rounds use the halves in turn: who is late may
-  /// still read while others are in the next round.
-  Value values, ranks;
+  CandidateOrder order;
 };
-
-Candidate SamplingKernel::bestOfWorkgroup(Candidate own, Value round) {
-  Value half = b.mul(b.bitAnd(round, 1), lanes), place = b.add(half, lane);
-  auto load = [&](Value first, int64_t offset) {
-    Value place = b.add(first, offset);
-    return Candidate{b.load(values, place), b.load(ranks, place)};
-  };
-  auto store = [&](Candidate candidate) {
-    b.store(candidate.value, values, place);
-    b.store(candidate.rank, ranks, place);
-  };
-  store(own);
-  b.barrier();
-  int64_t numLeft = lanes;
-  if (lanes > kFirstStep) {
-    numLeft = lanes / kFirstStep;
-    b.ifThen(b.less(lane, b.index(numLeft)), [&] {
-      Candidate best = own;
-      for (int64_t i = 1; i < kFirstStep; ++i)
-        best = better(best, load(place, i * numLeft));
-      store(best);
-    });
-    b.barrier();
-  }
-  Candidate best = load(half, 0);
-  for (int64_t i = 1; i < numLeft; ++i)
-    best = better(best, load(half, i));
-  return best;
-}
 
 /// The candidates of each workgroup's share, best first.
 class TopKernel : public SamplingKernel {
@@ -258,10 +216,11 @@ Candidate TopKernel::candidate(int64_t number) {
 }
 
 Candidate TopKernel::bestAfter(Candidate last) {
-  Candidate best = none();
+  Candidate best = order.none();
   for (int64_t i = 0; i < shares.logitsPerLane; ++i) {
     Candidate one = candidate(i);
-    Value isNext = b.logicalAnd(isBetter(last, one), isBetter(one, best));
+    Value isNext =
+        b.logicalAnd(order.isBetter(last, one), order.isBetter(one, best));
     best = {b.select(isNext, one.value, best.value),
             b.select(isNext, one.rank, best.rank)};
   }
@@ -287,7 +246,7 @@ void TopKernel::emit(Value values, Value ranks) {
                     return {next.value, next.rank};
                   },
                   [&] { return SmallVector<Value>(before); });
-              Candidate best = bestOfWorkgroup({own[0], own[1]}, round);
+              Candidate best = order.bestOfWorkgroup({own[0], own[1]}, round);
               b.ifThen(isFirstLane(), [&] {
                 Value place = b.add(first, round);
                 b.store(best.value, outValues, place);
@@ -314,6 +273,10 @@ private:
     Value sum, rank;
   };
   Merged merge(Value values, Value ranks);
+  Candidate load(int64_t i, Value number);
+  SmallVector<Value> behind(ValueRange held, Candidate taken);
+  /// The sum with the candidate of this round.
+  Value addWeight(Value round, Candidate candidate, Value largest, Value sum);
   /// How many of the first `count` sums are less than `mark`; `orEqual`: or
   /// equal to it. At most `last`.
   Value place(Value mark, bool orEqual, Value count, Value last);
@@ -321,6 +284,8 @@ private:
   void prepareNextStep(Value token);
 
   Value position, count, temperature, topP, window, next;
+  /// What the first kernel has written.
+  Value inValues, inRanks;
   /// The random number.
   Value drawn;
   /// Workgroup memory of the first invocation, if there are several candidates:
@@ -337,58 +302,83 @@ void DrawKernel::loadWords() {
   next = word(SamplingWord::Next);
 }
 
-/// Every invocation holds the best that is left of its group; the first one
-/// adds up the weights.
+/// Every invocation holds the best that is left of each of its groups; the
+/// first one adds up the weights.
 DrawKernel::Merged DrawKernel::merge(Value values, Value ranks) {
-  Value inValues = kernel.bind(values, b.getF32Type(), Access::Read);
-  Value inRanks = kernel.bind(ranks, b.getI32Type(), Access::Read);
-  Value hasGroup = b.less(lane, b.index(shares.groups));
-  Value first = b.mul(b.min(lane, b.index(shares.groups - 1)), kSamplingRing);
-  auto load = [&](Value next) {
-    Value place = b.add(first, next);
-    return Candidate{
-        b.select(hasGroup, b.load(inValues, place), b.f32(-kLargest)),
-        b.select(hasGroup, b.load(inRanks, place), b.i32(kNoRank))};
-  };
-  Candidate initial = load(b.index(0));
+  inValues = kernel.bind(values, b.getF32Type(), Access::Read);
+  inRanks = kernel.bind(ranks, b.getI32Type(), Access::Read);
+  int64_t groupsPerLane = llvm::divideCeil(shares.groups, lanes);
+  SmallVector<Value> initial;
+  for (int64_t i = 0; i < groupsPerLane; ++i) {
+    Candidate first = load(i, b.index(0));
+    initial.append({b.index(0), first.value, first.rank});
+  }
   // Its address waits for the position, so it stands behind the others.
   drawn = b.load(kernel.bind(slices.draws, b.getF32Type(), Access::Read),
                  b.toIndex(b.bitAnd(position, kSamplingRing - 1)));
+  size_t numHeld = initial.size();
+  initial.append({b.f32(0), b.f32(0), b.i32(0)});
   Value adds = b.logicalAnd(isFirstLane(), b.less(b.index(1), count));
   SmallVector<Value> all = b.forLoop(
-      b.index(0), count, b.index(1),
-      {b.index(0), initial.value, initial.rank, b.f32(0), b.f32(0), b.i32(0)},
+      b.index(0), count, b.index(1), initial,
       [&](Value round, ValueRange carried) -> SmallVector<Value> {
-        Candidate own = {carried[1], carried[2]};
-        Candidate best = bestOfWorkgroup(own, round);
-        Value largest =
-            b.select(b.equal(round, b.index(0)), best.value, carried[3]);
-        auto addWeight = [&]() -> SmallVector<Value> {
-          Value distance = b.sub(best.value, largest);
-          Value weight = b.select(b.equal(best.rank, b.i32(kNoRank)), b.f32(0),
-                                  b.exp(b.div(distance, temperature)));
-          Value sum = b.add(carried[4], weight);
-          b.store(best.rank, bestRanks, round);
-          b.store(sum, sums, round);
-          return {sum};
-        };
-        Value sum = b.ifElse(b.getF32Type(), adds, addWeight, [&] {
-                       return SmallVector<Value>{carried[4]};
-                     }).front();
+        ValueRange held = carried.take_front(numHeld);
+        Value largest = carried[numHeld], sum = carried[numHeld + 1];
+        SmallVector<Candidate> candidates;
+        for (int64_t i = 0; i < groupsPerLane; ++i)
+          candidates.push_back({held[3 * i + 1], held[3 * i + 2]});
+        Candidate own = order.bestOf(candidates);
+        Candidate best = order.bestOfWorkgroup(own, round);
+        largest = b.select(b.equal(round, b.index(0)), best.value, largest);
+        sum = b.ifElse(
+                   b.getF32Type(), adds,
+                   [&] {
+                     return SmallVector<Value>{
+                         addWeight(round, best, largest, sum)};
+                   },
+                   [&] { return SmallVector<Value>{sum}; })
+                  .front();
         Value isTaken = b.logicalAnd(b.less(b.add(round, 1), count),
                                      b.equal(own.rank, best.rank));
-        SmallVector<Value> left = b.ifElse(
-            carried.take_front(3).getTypes(), isTaken,
-            [&]() -> SmallVector<Value> {
-              Value next = b.add(carried[0], 1);
-              Candidate left = load(next);
-              return {next, left.value, left.rank};
-            },
-            [&] { return SmallVector<Value>(carried.take_front(3)); });
-        left.append({largest, sum, best.rank});
-        return left;
+        SmallVector<Value> next = b.ifElse(
+            held.getTypes(), isTaken, [&] { return behind(held, best); },
+            [&] { return SmallVector<Value>(held); });
+        next.append({largest, sum, best.rank});
+        return next;
       });
-  return {all[4], all[5]};
+  return {all[numHeld + 1], all[numHeld + 2]};
+}
+
+/// Candidate `number` of the invocation's group `i`. Behind the last group are
+/// copies of it, whose candidates are taken together.
+Candidate DrawKernel::load(int64_t i, Value number) {
+  Value group = b.add(lane, i * lanes), last = b.index(shares.groups - 1);
+  Value place = b.add(b.mul(b.min(group, last), kSamplingRing), number);
+  return {b.load(inValues, place), b.load(inRanks, place)};
+}
+
+/// What the invocation holds when `taken` is no longer left: of each group the
+/// candidate's number, value and rank.
+SmallVector<Value> DrawKernel::behind(ValueRange held, Candidate taken) {
+  SmallVector<Value> next;
+  for (int64_t i = 0; 3 * i < static_cast<int64_t>(held.size()); ++i) {
+    Value number = held[3 * i], isTaken = b.equal(held[3 * i + 2], taken.rank);
+    number = b.select(isTaken, b.add(number, 1), number);
+    Candidate left = load(i, number);
+    next.append({number, left.value, left.rank});
+  }
+  return next;
+}
+
+Value DrawKernel::addWeight(Value round, Candidate candidate, Value largest,
+                            Value sum) {
+  Value distance = b.sub(candidate.value, largest);
+  Value weight = b.select(b.equal(candidate.rank, b.i32(kNoRank)), b.f32(0),
+                          b.exp(b.div(distance, temperature)));
+  sum = b.add(sum, weight);
+  b.store(candidate.rank, bestRanks, round);
+  b.store(sum, sums, round);
+  return sum;
 }
 
 Value DrawKernel::place(Value mark, bool orEqual, Value count, Value last) {
@@ -487,9 +477,7 @@ void emitSampling(EntryBuilder &entry, target::DeviceAttr device, Location loc,
   Value values = workspace(), ranks = workspace();
   TopKernel(entry, device, loc, slices, shares, shares.lanes)
       .emit(values, ranks);
-  int64_t mergeLanes = std::max<int64_t>(
-      kFirstStep, llvm::bit_ceil(static_cast<uint64_t>(shares.groups)));
-  DrawKernel(entry, device, loc, slices, shares, mergeLanes)
+  DrawKernel(entry, device, loc, slices, shares, mergeLanesOf(device, shares))
       .emit(values, ranks);
 }
 

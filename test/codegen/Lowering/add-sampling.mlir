@@ -3,6 +3,9 @@
 // RUN: sed 's/max_invocations = 256/max_invocations = 8/' %s | llmc-opt --llmc-add-sampling | FileCheck %s --check-prefix=SMALL
 // RUN: sed 's/"forward"/"encode"/' %s | llmc-opt --llmc-add-sampling | FileCheck %s --check-prefix=SMALL
 // RUN: sed 's/compute_units = 4/compute_units = 1/' %s | llmc-opt --llmc-add-sampling | FileCheck %s --check-prefix=ONE
+// RUN: sed 's/features = \[\]/features = ["subgroup_arithmetic"]/' %s | llmc-opt --llmc-add-sampling | FileCheck %s --check-prefix=SUBGROUPS
+// RUN: sed 's/features = \[\]/features = ["subgroup_arithmetic"]/; s/x5000x/x600000x/' %s | llmc-opt --llmc-add-sampling | FileCheck %s --check-prefix=LARGE
+// RUN: sed 's/features = \[\], quirks = \[\]/features = ["subgroup_arithmetic"], quirks = ["no_subgroup_reduction"]/' %s | llmc-opt --llmc-add-sampling | FileCheck %s
 // RUN: sed 's/"embed"/"selftest.0"/' %s | llmc-opt --llmc-add-sampling | FileCheck %s --check-prefix=TEST
 
 // A vocabulary of 5000 is five workgroups' of 256 invocations with four logits each, so that none of four compute units
@@ -54,6 +57,22 @@ module attributes {target.device = #device} {
 // ONE: program.slice arena bytes 512
 // ONE: program.dispatch @sample_top_5000 groups [2, 1, 1]
 // ONE: program.kernel @sample_top_5000 {{.*}} tile = [16]
+
+// Subgroups' bests meet in workgroup memory, and the second kernel is one subgroup, without barriers.
+// SUBGROUPS: program.kernel @sample_top_5000 {{.*}} workgroup_memory 256 config {{.*}} reduction = subgroup
+// SUBGROUPS: gpu.subgroup_reduce maxsi
+// SUBGROUPS: gpu.subgroup_reduce minui
+// SUBGROUPS: gpu.barrier
+// SUBGROUPS-NOT: gpu.barrier
+// SUBGROUPS: program.kernel @sample_draw_5000 {{.*}} workgroup [16, 1, 1] {{.*}} workgroup_memory 512
+// SUBGROUPS-NOT: gpu.barrier
+// SUBGROUPS: gpu.subgroup_reduce maxsi
+// SUBGROUPS: gpu.subgroup_reduce minui
+// SUBGROUPS-NOT: gpu.barrier
+
+// 147 workgroups, of which 16 invocations would look at ten each.
+// LARGE: program.dispatch @sample_top_600000 groups [147, 1, 1]
+// LARGE: program.kernel @sample_draw_600000 {{.*}} workgroup [32, 1, 1]
 
 // The kernels are those of `next`; the logits are an input and the next step's token is an output.
 // TEST: program.entry @next_r1

@@ -188,6 +188,25 @@ TEST_F(LockstepKernelTest, minimumsOfNoNumberAreNone) {
   }
 }
 
+TEST_F(LockstepKernelTest, subgroupsReduceIntegers) {
+  in[3] = -7;
+  in[40] = -1;
+  auto reduce = [&](const char *operation) {
+    return run(std::string("  %x = memref.load %in[%i] : memref<?xi32>\n"
+                           "  %y = gpu.subgroup_reduce ") +
+               operation +
+               " %x : (i32) -> i32\n"
+               "  memref.store %y, %out[%i] : memref<?xi32>\n");
+  };
+  EXPECT_EQ(reduce("maxsi"), "");
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    EXPECT_EQ(out[lane], lane < 32 ? 1031 : 1063);
+  EXPECT_EQ(reduce("minui"), "");
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    EXPECT_EQ(out[lane], lane < 32 ? 1000 : 1032);
+  EXPECT_THAT(reduce("minsi"), HasSubstr("not known here"));
+}
+
 /// Each subgroup fills its matrix with its own number, and a number that its
 /// lanes do not share is none.
 TEST_F(LockstepKernelTest, matricesAreFilledByEachSubgroup) {

@@ -15,6 +15,8 @@ namespace llmc::test {
 namespace {
 
 constexpr int kRing = 64;
+// What places of the ring behind the window hold.
+constexpr int32_t kNotRecent = 1;
 // The word of the input `sampling` that the device changes.
 constexpr size_t kNext = 5;
 
@@ -82,6 +84,7 @@ protected:
                       window, window ? int32_t(recent.size()) % window : 0, 0,
                       0});
     std::vector<int32_t> ring(kRing, -1);
+    std::fill(ring.begin() + window, ring.end(), kNotRecent);
     std::copy(recent.begin(), recent.end(), ring.begin());
     runner->write("recent", ring);
   }
@@ -171,6 +174,7 @@ TEST_P(SamplingTest, penalizesRecentTokensWhereverTheyAre) {
     std::vector<float> logits(size_t(vocabulary), 0.5F);
     for (int32_t id : recent)
       logits[size_t(id)] = position % 2 ? -0.25F : 3;
+    logits[kNotRecent] = 2.5F;
     // More than with its penalty, less than without.
     logits[size_t(1000 + position)] = 2;
     return logits;
@@ -259,7 +263,7 @@ TEST_P(SamplingTest, preparesTheNextStep) {
             (std::vector<int32_t>{131, 1, 0}));
   std::vector<int32_t> recent = runner->read<int32_t>("recent");
   EXPECT_EQ(std::vector<int32_t>(recent.begin(), recent.begin() + 4),
-            (std::vector<int32_t>{10, 11, 77, -1}));
+            (std::vector<int32_t>{10, 11, 77, kNotRecent}));
   EXPECT_EQ(runner->read<int32_t>("sampling")[kNext], 0) << "the oldest";
 }
 
@@ -268,14 +272,15 @@ TEST_P(SamplingTest, tellsOfLogitsThatAreNotFinite) {
   for (float broken : {std::numeric_limits<float>::quiet_NaN(),
                        -std::numeric_limits<float>::infinity(),
                        std::numeric_limits<float>::infinity()})
-    for (float temperature : {0.0F, 1.0F}) {
+    for (auto [temperature, penalty] :
+         {std::pair(0.0F, 1.0F), {1.0F, 1.0F}, {0.0F, 0.5F}, {1.0F, 2.0F}}) {
       text::SamplerOptions options;
-      options.repetitionPenalty = 0.5F;
+      options.repetitionPenalty = penalty;
       options.temperature = temperature;
       options.topK = 20;
       begin(options, {4321, 6});
       std::vector<float> logits(5000, 1);
-      logits[4321] = logits[6] = logits[7] = broken;
+      logits[4321] = logits[6] = broken;
       runner->write("h", logits);
       runner->write("draws", std::vector<float>(kRing, 0.99F));
       runner->run("next_r1", 5, 1);
@@ -285,7 +290,8 @@ TEST_P(SamplingTest, tellsOfLogitsThatAreNotFinite) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Targets, SamplingTest, testing::Values("lavapipe", "nvidia-h200"),
+    Targets, SamplingTest,
+    testing::Values("lavapipe", "nvidia-h200", "adreno-840"),
     [](const auto &target) {
       return llvm::StringRef(target.param).take_front(6).str();
     });

@@ -10,7 +10,9 @@
 
 #include "mlir/IR/Matchers.h"
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
 
 namespace llmc::test {
 
@@ -62,19 +64,42 @@ LockstepStep shuffle(gpu::ShuffleOp op, LockstepSlot result,
   };
 }
 
+/// Of two words.
+using Combine = uint32_t (*)(uint32_t, uint32_t);
+
+Combine combineOf(gpu::SubgroupReduceOp op) {
+  if (op.getOp() == gpu::AllReduceOperation::ADD && op.getType().isF32())
+    return [](uint32_t one, uint32_t other) {
+      return toBits(toFloat(one) + toFloat(other));
+    };
+  if (!op.getType().isInteger(32))
+    return nullptr;
+  if (op.getOp() == gpu::AllReduceOperation::MAXSI)
+    return [](uint32_t one, uint32_t other) {
+      return static_cast<uint32_t>(
+          std::max(static_cast<int32_t>(one), static_cast<int32_t>(other)));
+    };
+  if (op.getOp() == gpu::AllReduceOperation::MINUI)
+    return [](uint32_t one, uint32_t other) { return std::min(one, other); };
+  return nullptr;
+}
+
 LockstepStep reduce(gpu::SubgroupReduceOp op, LockstepSlot result,
                     LockstepSlot value) {
-  if (op.getOp() != gpu::AllReduceOperation::ADD || !op.getType().isF32())
+  Combine combine = combineOf(op);
+  if (!combine)
     return {};
   return [=](LockstepMachine &machine) {
     for (uint32_t first = 0; first < machine.lanes;
          first += machine.subgroupSize) {
-      float sum = 0;
+      std::optional<uint32_t> all;
       for (uint32_t lane = first; lane < first + machine.subgroupSize; ++lane)
-        if (machine.active[lane])
-          sum += toFloat(machine.at(value)[lane]);
+        if (machine.active[lane]) {
+          uint32_t word = machine.at(value)[lane];
+          all = all ? combine(*all, word) : word;
+        }
       for (uint32_t lane = first; lane < first + machine.subgroupSize; ++lane)
-        machine.at(result)[lane] = toBits(sum);
+        machine.at(result)[lane] = all.value_or(0);
     }
   };
 }
