@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace llmc::format {
 
@@ -23,6 +24,20 @@ namespace llmc::format {
 struct ByteSpan {
   const uint8_t *data = nullptr;
   size_t size = 0;
+};
+
+/// A message that is parsed, with the arena in which all of it lies: one on the
+/// heap that runs out of memory while it is parsed leaves parts behind.
+template <typename Message>
+class Parsed {
+public:
+  Message &operator*() { return *message; }
+  const Message &operator*() const { return *message; }
+  const Message *operator->() const { return message; }
+
+private:
+  google::protobuf::Arena arena;
+  Message *message = google::protobuf::Arena::CreateMessage<Message>(&arena);
 };
 
 /// A mapped file, immutable; may be used from several threads.
@@ -38,7 +53,12 @@ public:
 
   const std::string &path() const { return filePath; }
   const FileHeader &header() const { return fileHeader; }
+  /// All of it but the tokenizer, which is most of it and which only text
+  /// needs.
   const Manifest &manifest() const { return *fileManifest; }
+  bool hasTokenizer() const { return !tokenizerParts.empty(); }
+  /// Of a file that has one. InvalidFile: its bytes are no message.
+  StatusOr<std::unique_ptr<const Parsed<Tokenizer>>> readTokenizer() const;
   /// Identifies the content: the manifest holds the checksum of every section.
   uint64_t contentHash() const { return fileHeader.manifestChecksum; }
 
@@ -66,11 +86,8 @@ private:
   const uint8_t *data = nullptr;
   size_t size = 0;
   FileHeader fileHeader;
-  // All of it lies in the arena: a message on the heap that runs out of memory
-  // while it is parsed leaves parts behind.
-  google::protobuf::Arena arena;
-  Manifest *fileManifest =
-      google::protobuf::Arena::CreateMessage<Manifest>(&arena);
+  Parsed<Manifest> fileManifest;
+  std::vector<ByteSpan> tokenizerParts; // one, where llmc wrote the file
 };
 
 } // namespace llmc::format

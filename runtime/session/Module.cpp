@@ -71,7 +71,7 @@ std::future<Status> ModuleLoader::beginMeanwhile() const {
     if (!options.meanwhile)
       return okStatus();
     const Timeline::Mark mark(*module->timeline, "meanwhile");
-    return options.meanwhile(module->manifest());
+    return options.meanwhile(module->reader());
   });
 }
 

@@ -57,7 +57,7 @@ struct ModuleOptions {
   /// What else is to be made of the file: by a thread of its own while the rest
   /// of the load goes on, for each variant that is tried, or with one thread at
   /// the load's end. A failure is the load's. Null: nothing.
-  std::function<Status(const format::Manifest &)> meanwhile;
+  std::function<Status(const format::Reader &)> meanwhile;
 };
 
 /// Shared by its sessions. Immutable, any thread. Each module has a VkDevice of

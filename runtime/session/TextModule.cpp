@@ -10,11 +10,8 @@ StatusOr<TextModule> loadTextModule(const Engine &engine,
                                     const std::string &path,
                                     ModuleOptions options) {
   TextModule result;
-  options.meanwhile = [&](const format::Manifest &manifest) -> Status {
-    if (!manifest.has_tokenizer())
-      return okStatus();
-    LLMC_ASSIGN_OR_RETURN(result.tokenizer,
-                          text::Tokenizer::create(manifest.tokenizer()));
+  options.meanwhile = [&](const format::Reader &file) -> Status {
+    LLMC_ASSIGN_OR_RETURN(result.tokenizer, text::Tokenizer::read(file));
     return okStatus();
   };
   LLMC_ASSIGN_OR_RETURN(result.module, Module::load(engine, path, options));

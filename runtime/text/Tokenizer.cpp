@@ -55,6 +55,14 @@ Tokenizer::create(const format::Tokenizer &manifest) {
   return create(std::move(spec));
 }
 
+StatusOr<std::unique_ptr<Tokenizer>>
+Tokenizer::read(const format::Reader &file) {
+  if (!file.hasTokenizer())
+    return std::unique_ptr<Tokenizer>();
+  LLMC_ASSIGN_OR_RETURN(const auto message, file.readTokenizer());
+  return create(**message);
+}
+
 void Tokenizer::cut(const Segment &segment,
                     std::vector<Fragment> &fragments) const {
   std::string_view text = segment.text;

@@ -5,6 +5,7 @@
 #ifndef LLMC_RUNTIME_TEXT_TOKENIZER_H
 #define LLMC_RUNTIME_TEXT_TOKENIZER_H
 
+#include "runtime/format/Reader.h"
 #include "runtime/format/Status.h"
 #include "runtime/text/SpecialTokens.h"
 #include "runtime/text/TokenModel.h"
@@ -40,6 +41,8 @@ public:
   static StatusOr<std::unique_ptr<Tokenizer>> create(TokenizerSpec spec);
   static StatusOr<std::unique_ptr<Tokenizer>>
   create(const format::Tokenizer &manifest);
+  /// Of a file; null: it has none.
+  static StatusOr<std::unique_ptr<Tokenizer>> read(const format::Reader &file);
 
   Tokenizer(const Tokenizer &) = delete;
   Tokenizer &operator=(const Tokenizer &) = delete;

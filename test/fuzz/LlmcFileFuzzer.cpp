@@ -59,8 +59,11 @@ void read(const std::string &path, std::string_view text) {
   if (!reader.ok())
     return;
   (void)(*reader)->verify().ok();
-  if ((*reader)->manifest().has_tokenizer())
-    llmc::fuzz::useTokenizer((*reader)->manifest().tokenizer(), text);
+  if (!(*reader)->hasTokenizer())
+    return;
+  auto tokenizer = (*reader)->readTokenizer();
+  if (tokenizer.ok())
+    llmc::fuzz::useTokenizer(***tokenizer, text);
 }
 
 } // namespace

@@ -42,7 +42,10 @@ Bytes ModuleFile::makeBytes() {
 }
 
 Bytes sealManifest(const format::Manifest &manifest, Bytes head) {
-  const std::string text = manifest.SerializeAsString();
+  return sealManifest(manifest.SerializeAsString(), std::move(head));
+}
+
+Bytes sealManifest(const std::string &text, Bytes head) {
   format::FileHeader header;
   header.manifestOffset = head.size();
   header.manifestSize = text.size();

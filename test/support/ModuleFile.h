@@ -31,6 +31,8 @@ struct ModuleFile {
 /// The bytes of a file whose manifest is `manifest` as it is, right or wrong,
 /// after `head` (header room and sections).
 Bytes sealManifest(const format::Manifest &manifest, Bytes head);
+/// The same with the manifest's bytes.
+Bytes sealManifest(const std::string &text, Bytes head);
 
 /// A path in the folder for temporary files that no other process has.
 std::string temporaryPath(const std::string &name);

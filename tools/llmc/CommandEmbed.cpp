@@ -39,8 +39,8 @@ std::vector<std::string> linesOf(const std::string &text) {
 
 /// Ids of the texts, in the form that the model was trained on, or those that
 /// were given.
-StatusOr<std::vector<runtime::TokenList>>
-tokenize(const EmbedOptions &options, const format::Manifest &manifest) {
+StatusOr<std::vector<runtime::TokenList>> tokenize(const EmbedOptions &options,
+                                                   const format::Reader &file) {
   std::vector<runtime::TokenList> all;
   for (const std::string &ids : options.tokens) {
     LLMC_ASSIGN_OR_RETURN(runtime::TokenList tokens, parseTokens(ids));
@@ -58,7 +58,7 @@ tokenize(const EmbedOptions &options, const format::Manifest &manifest) {
   if (texts.empty())
     return all;
   LLMC_ASSIGN_OR_RETURN(const std::unique_ptr<text::Tokenizer> tokenizer,
-                        createTokenizer(manifest));
+                        createTokenizer(file));
   text::EncodeOptions encoding;
   encoding.addBos = encoding.addEos = true;
   for (const std::string &text : texts) {
@@ -91,7 +91,7 @@ Status embed(const EmbedOptions &options) {
   LLMC_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Module> module,
                         loadModule(options.path, options.device));
   LLMC_ASSIGN_OR_RETURN(const std::vector<runtime::TokenList> texts,
-                        tokenize(options, module->manifest()));
+                        tokenize(options, module->reader()));
   LLMC_ASSIGN_OR_RETURN(const std::unique_ptr<runtime::EmbeddingModel> model,
                         runtime::EmbeddingModel::create(
                             module, toSessionOptions(options.device)));

@@ -118,7 +118,7 @@ StatusOr<std::vector<int32_t>> readTokens(const Request &request,
     return content.status();
   if (request.holdsIds)
     return parseTokens(*content);
-  auto tokenizer = createTokenizer(model.module().manifest());
+  auto tokenizer = createTokenizer(model.module().reader());
   if (!tokenizer.ok())
     return tokenizer.status();
   text::EncodeOptions options;

@@ -62,7 +62,7 @@ openTokenizer(const std::string &path) {
 #endif
   LLMC_ASSIGN_OR_RETURN(std::unique_ptr<format::Reader> reader,
                         format::Reader::open(path));
-  auto tokenizer = createTokenizer(reader->manifest());
+  auto tokenizer = createTokenizer(*reader);
   if (!tokenizer.ok())
     return tokenizer.status().withContext(path);
   return tokenizer;

@@ -135,10 +135,12 @@ loadLanguageModel(const std::string &path, const DeviceOptions &options) {
 }
 
 StatusOr<std::unique_ptr<text::Tokenizer>>
-createTokenizer(const format::Manifest &manifest) {
-  if (!manifest.has_tokenizer())
+createTokenizer(const format::Reader &file) {
+  LLMC_ASSIGN_OR_RETURN(std::unique_ptr<text::Tokenizer> tokenizer,
+                        text::Tokenizer::read(file));
+  if (!tokenizer)
     return Status(StatusCode::Unsupported, "the file has no tokenizer");
-  return text::Tokenizer::create(manifest.tokenizer());
+  return tokenizer;
 }
 
 int fail(const Status &status) {

@@ -58,7 +58,7 @@ loadLanguageModel(const std::string &path, const DeviceOptions &options);
 
 /// The tokenizer of a file; Unsupported when it has none.
 StatusOr<std::unique_ptr<text::Tokenizer>>
-createTokenizer(const format::Manifest &manifest);
+createTokenizer(const format::Reader &file);
 
 /// Prints the failure and gives the exit code for it.
 int fail(const Status &status);

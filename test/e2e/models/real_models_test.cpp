@@ -47,7 +47,7 @@ TEST_P(Stories260K, ContinuesAsLlamaCpp) {
       414, 270, 333, 415, 426, 13,  438, 310, 439, 419, 357, 336};
   EXPECT_EQ(chooseGreedily(**model, {1, 403, 407, 261, 378}, wanted.size()),
             wanted);
-  if (!(*model)->module().manifest().has_tokenizer())
+  if (!(*model)->module().reader().hasTokenizer())
     return; // the directory's files have none
   const ToolResult text =
       runTool({"run", file, "--raw", "-p", "Once upon a time", "-n", "64",

@@ -18,12 +18,11 @@ namespace {
 using test::Bytes;
 using test::ModuleFile;
 
-Bytes exampleBytes() {
-  ModuleFile file;
-  file.manifest.set_producer("by hand");
-  file.addSection(Section::WEIGHT, "w", Bytes(5000, 0x5a));
-  file.addSection(Section::CODE, "t", Bytes(40, 0x11));
-  Variant *variant = file.manifest.add_variants();
+/// Without sections.
+Manifest exampleManifest() {
+  Manifest manifest;
+  manifest.set_producer("by hand");
+  Variant *variant = manifest.add_variants();
   variant->mutable_target()->set_name("t");
   variant->add_buffers()->set_kind(Buffer::STEP);
   variant->mutable_buffers(0)->set_size(64);
@@ -31,6 +30,14 @@ Bytes exampleBytes() {
   entry->set_function("f");
   entry->set_rows(1);
   entry->mutable_step()->set_range(64);
+  return manifest;
+}
+
+Bytes exampleBytes() {
+  ModuleFile file;
+  file.manifest = exampleManifest();
+  file.addSection(Section::WEIGHT, "w", Bytes(5000, 0x5a));
+  file.addSection(Section::CODE, "t", Bytes(40, 0x11));
   return file.makeBytes();
 }
 
@@ -108,6 +115,62 @@ TEST(Reader, refusesAManifestThatIsNoMessage) {
   auto reader = openBytes(bytes);
   ASSERT_FALSE(reader.ok());
   EXPECT_NE(reader.status().message().find("variants"), std::string::npos);
+}
+
+/// A manifest with this behind and before its other fields.
+StatusOr<std::unique_ptr<Reader>> openWith(const std::string &behind,
+                                           const std::string &before = "") {
+  return openBytes(test::sealManifest(
+      before + exampleManifest().SerializeAsString() + behind,
+      Bytes(kFileHeaderBytes)));
+}
+
+/// The field of a tokenizer with such a token.
+std::string tokenizerWith(const char *token) {
+  Manifest manifest;
+  manifest.mutable_tokenizer()->add_tokens(token);
+  return manifest.SerializeAsString();
+}
+
+TEST(Reader, givesTheTokenizerApart) {
+  EXPECT_FALSE((*openBytes(exampleBytes()))->hasTokenizer());
+  auto reader = openWith(tokenizerWith("a"));
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  EXPECT_EQ((*reader)->manifest().SerializeAsString(),
+            exampleManifest().SerializeAsString());
+  ASSERT_TRUE((*reader)->hasTokenizer());
+  for (int again = 0; again < 2; ++again) {
+    auto found = (*reader)->readTokenizer();
+    ASSERT_TRUE(found.ok()) << found.status().message();
+    ASSERT_EQ((**found)->tokens_size(), 1);
+    EXPECT_EQ((**found)->tokens(0), "a");
+  }
+}
+
+/// As protobuf has it: messages of one field are one.
+TEST(Reader, addsUpPartsOfTheTokenizer) {
+  auto reader = openWith(tokenizerWith("b"), tokenizerWith("a"));
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  EXPECT_EQ((*reader)->manifest().producer(), "by hand");
+  auto found = (*reader)->readTokenizer();
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  ASSERT_EQ((**found)->tokens_size(), 2);
+  EXPECT_EQ((**found)->tokens(0) + (**found)->tokens(1), "ab");
+}
+
+TEST(Reader, refusesATokenizerThatIsNoMessage) {
+  const char field = Manifest::kTokenizerFieldNumber << 3 | 2;
+  // One byte, which begins a field of a number without end.
+  auto reader = openWith({field, 1, '\xff'});
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  const Status status = (*reader)->readTokenizer().status();
+  EXPECT_EQ(status.code(), StatusCode::InvalidFile);
+  EXPECT_NE(
+      status.message().find(": the tokenizer is not a valid protobuf message"),
+      std::string::npos)
+      << status.message();
+  // A tokenizer that is longer than the manifest.
+  EXPECT_EQ(openWith({field, 9, 0}).status().code(), StatusCode::InvalidFile);
 }
 
 TEST(Reader, refusesAWrongManifestWithARightChecksum) {

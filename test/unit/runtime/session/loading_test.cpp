@@ -59,7 +59,7 @@ ModuleFile makeLargeFile() {
   return file;
 }
 
-using Meanwhile = std::function<Status(const format::Manifest &)>;
+using Meanwhile = std::function<Status(const format::Reader &)>;
 
 StatusOr<std::shared_ptr<Module>> loadFile(const CountingFile &file,
                                            unsigned numThreads,
@@ -181,9 +181,9 @@ TEST_F(Loading, hasOtherThingsMadeMeanwhile) {
   };
   FakeVulkan::setOffer(offer);
   std::string variant;
-  const auto module = loadFile(file, 2, [&](const format::Manifest &manifest) {
+  const auto module = loadFile(file, 2, [&](const format::Reader &reader) {
     gate.pass();
-    variant = manifest.variants(0).target().name();
+    variant = reader.manifest().variants(0).target().name();
     return okStatus();
   });
   ASSERT_TRUE(module.ok()) << module.status().message();
@@ -194,7 +194,7 @@ TEST_F(Loading, hasOtherThingsMadeMeanwhile) {
 TEST_F(Loading, hasOtherThingsMadeByTheOnlyThread) {
   const CountingFile file;
   std::thread::id maker;
-  const auto module = loadFile(file, 1, [&](const format::Manifest &) {
+  const auto module = loadFile(file, 1, [&](const format::Reader &) {
     maker = std::this_thread::get_id();
     return okStatus();
   });

@@ -139,7 +139,7 @@ TEST_F(SelfTest, passesOverAWrongKernel) {
   setSpecialKernel([](int) { return 1.01f; });
   options.numThreads = 2;
   std::atomic<int> numMade = 0;
-  options.meanwhile = [&](const format::Manifest &) {
+  options.meanwhile = [&](const format::Reader &) {
     ++numMade;
     return okStatus();
   };
