@@ -50,13 +50,15 @@ int64_t lanesOf(target::DeviceAttr device) {
 /// How the logits are shared among invocations of the first kernel.
 struct Shares {
   int64_t lanes, logitsPerLane, groups;
+  /// Where the first kernel leaves the candidates of its workgroups.
+  Value found;
 };
 
 Shares sharesOf(target::DeviceAttr device, int64_t vocabularySize) {
   int64_t lanes = lanesOf(device);
   int64_t logits =
       samplingLogitsPerLane(vocabularySize, lanes, device.getComputeUnits());
-  return {lanes, logits, numGroups(vocabularySize, lanes, logits)};
+  return {lanes, logits, numGroups(vocabularySize, lanes, logits), Value()};
 }
 
 /// The invocations of the second kernel, a power of two.
@@ -86,6 +88,16 @@ protected:
     return b.load(words, b.index(static_cast<int64_t>(word)));
   }
   Value floatWord(SamplingWord number) { return b.bitcastToF32(word(number)); }
+  /// Pairs of a value's bits and a rank.
+  Value bindFound(Access access) {
+    return kernel.bind(shares.found, b.i32x2(), access);
+  }
+  /// The first candidates of all groups are neighbours, so that the second
+  /// kernel loads them at once; behind them are each group's others.
+  Value placeOf(Value group, Value number) {
+    Value others = b.add(b.mul(group, kSamplingRing), shares.groups);
+    return b.select(b.equal(number, b.index(0)), group, b.add(others, number));
+  }
   Value isFirstLane() { return b.equal(lane, b.index(0)); }
 
   graph::LoweringConfigAttr configOf(int64_t registers) {
@@ -109,8 +121,7 @@ class TopKernel : public SamplingKernel {
 public:
   using SamplingKernel::SamplingKernel;
 
-  /// `values` and `ranks`: kSamplingRing of each group.
-  void emit(Value values, Value ranks);
+  void emit();
 
 private:
   SmallVector<Value> loadQuads();
@@ -229,11 +240,9 @@ Candidate TopKernel::bestAfter(Candidate last) {
 
 /// Whose candidate was taken looks for its next one; others have theirs still.
 /// In the first round that is every invocation.
-void TopKernel::emit(Value values, Value ranks) {
+void TopKernel::emit() {
   takeLogits();
-  Value outValues = kernel.bind(values, b.getF32Type(), Access::Write);
-  Value outRanks = kernel.bind(ranks, b.getI32Type(), Access::Write);
-  Value first = b.mul(b.groupId(), kSamplingRing);
+  Value found = bindFound(Access::Write), group = b.groupId();
   Value value = b.f32(kLargest), rank = b.i32(0);
   b.forLoop(b.index(0), count, b.index(1), {value, rank, value, rank},
             [&](Value round, ValueRange carried) -> SmallVector<Value> {
@@ -248,9 +257,8 @@ void TopKernel::emit(Value values, Value ranks) {
                   [&] { return SmallVector<Value>(before); });
               Candidate best = order.bestOfWorkgroup({own[0], own[1]}, round);
               b.ifThen(isFirstLane(), [&] {
-                Value place = b.add(first, round);
-                b.store(best.value, outValues, place);
-                b.store(best.rank, outRanks, place);
+                b.store(b.vector({b.bitcastToI32(best.value), best.rank}),
+                        found, placeOf(group, round));
               });
               return {own[0], own[1], best.value, best.rank};
             });
@@ -263,7 +271,7 @@ class DrawKernel : public SamplingKernel {
 public:
   using SamplingKernel::SamplingKernel;
 
-  void emit(Value values, Value ranks);
+  void emit();
 
 private:
   void loadWords();
@@ -272,7 +280,7 @@ private:
   struct Merged {
     Value sum, rank;
   };
-  Merged merge(Value values, Value ranks);
+  Merged merge();
   Candidate load(int64_t i, Value number);
   SmallVector<Value> behind(ValueRange held, Candidate taken);
   /// The sum with the candidate of this round.
@@ -285,7 +293,7 @@ private:
 
   Value position, count, temperature, topP, window, next;
   /// What the first kernel has written.
-  Value inValues, inRanks;
+  Value found;
   /// The random number.
   Value drawn;
   /// Workgroup memory of the first invocation, if there are several candidates:
@@ -304,9 +312,8 @@ void DrawKernel::loadWords() {
 
 /// Every invocation holds the best that is left of each of its groups; the
 /// first one adds up the weights.
-DrawKernel::Merged DrawKernel::merge(Value values, Value ranks) {
-  inValues = kernel.bind(values, b.getF32Type(), Access::Read);
-  inRanks = kernel.bind(ranks, b.getI32Type(), Access::Read);
+DrawKernel::Merged DrawKernel::merge() {
+  found = bindFound(Access::Read);
   int64_t groupsPerLane = llvm::divideCeil(shares.groups, lanes);
   SmallVector<Value> initial;
   for (int64_t i = 0; i < groupsPerLane; ++i) {
@@ -352,9 +359,9 @@ DrawKernel::Merged DrawKernel::merge(Value values, Value ranks) {
 /// Candidate `number` of the invocation's group `i`. Behind the last group are
 /// copies of it, whose candidates are taken together.
 Candidate DrawKernel::load(int64_t i, Value number) {
-  Value group = b.add(lane, i * lanes), last = b.index(shares.groups - 1);
-  Value place = b.add(b.mul(b.min(group, last), kSamplingRing), number);
-  return {b.load(inValues, place), b.load(inRanks, place)};
+  Value group = b.min(b.add(lane, i * lanes), b.index(shares.groups - 1));
+  Value one = b.load(found, placeOf(group, number));
+  return {b.bitcastToF32(b.extract(one, 0)), b.extract(one, 1)};
 }
 
 /// What the invocation holds when `taken` is no longer left: of each group the
@@ -433,11 +440,11 @@ void DrawKernel::prepareNextStep(Value token) {
 }
 
 /// One candidate is the token, whatever weight it would have.
-void DrawKernel::emit(Value values, Value ranks) {
+void DrawKernel::emit() {
   bestRanks = b.workgroupMemory(kSamplingRing, b.getI32Type());
   sums = b.workgroupMemory(kSamplingRing, b.getF32Type());
   loadWords();
-  Merged merged = merge(values, ranks);
+  Merged merged = merge();
   b.ifThen(isFirstLane(), [&] {
     Value rank = b.ifElse(
                       b.getI32Type(), b.equal(count, b.index(1)),
@@ -470,15 +477,11 @@ bool canSample(target::DeviceAttr device, int64_t vocabularySize) {
 void emitSampling(EntryBuilder &entry, target::DeviceAttr device, Location loc,
                   const SamplingSlices &slices) {
   Shares shares = sharesOf(device, slices.vocabularySize);
-  auto workspace = [&] {
-    return entry.slice(loc, program::Storage::Arena, "",
-                       shares.groups * kSamplingRing * 4);
-  };
-  Value values = workspace(), ranks = workspace();
-  TopKernel(entry, device, loc, slices, shares, shares.lanes)
-      .emit(values, ranks);
+  shares.found = entry.slice(loc, program::Storage::Arena, "",
+                             shares.groups * (kSamplingRing + 1) * 8);
+  TopKernel(entry, device, loc, slices, shares, shares.lanes).emit();
   DrawKernel(entry, device, loc, slices, shares, mergeLanesOf(device, shares))
-      .emit(values, ranks);
+      .emit();
 }
 
 } // namespace llmc::codegen

@@ -45,16 +45,15 @@ module attributes {target.device = #device} {
 // CHECK-DAG: %[[DRAWS:.*]] = program.slice input "draws" bytes 256 value tensor<1x64xf32>
 // CHECK-DAG: %[[TOKENS:.*]] = program.slice input "tokens" bytes 4 value tensor<1x1xi32>
 // CHECK-DAG: %[[CHOSEN:.*]] = program.slice output "chosen" bytes 256 value tensor<1x64xi32>
-// CHECK: %[[VALUES:.*]] = program.slice arena bytes 1280
-// CHECK: %[[RANKS:.*]] = program.slice arena bytes 1280
-// CHECK: program.dispatch @sample_top_5000 groups [5, 1, 1](%[[WORDS]], %[[LOGITS]], %[[RECENT]], %[[VALUES]], %[[RANKS]]) access [1, 1, 1, 2, 2]
+// CHECK: %[[FOUND:.*]] = program.slice arena bytes 2600
+// CHECK: program.dispatch @sample_top_5000 groups [5, 1, 1](%[[WORDS]], %[[LOGITS]], %[[RECENT]], %[[FOUND]]) access [1, 1, 1, 2]
 // CHECK: %[[STEP:.*]] = program.slice step bytes 64
-// CHECK: program.dispatch @sample_draw_5000 groups [1, 1, 1](%[[WORDS]], %[[STEP]], %[[VALUES]], %[[RANKS]], %[[DRAWS]], %[[TOKENS]], %[[CHOSEN]], %[[RECENT]]) access [3, 3, 1, 1, 1, 2, 2, 2]
+// CHECK: program.dispatch @sample_draw_5000 groups [1, 1, 1](%[[WORDS]], %[[STEP]], %[[FOUND]], %[[DRAWS]], %[[TOKENS]], %[[CHOSEN]], %[[RECENT]]) access [3, 3, 1, 1, 2, 2, 2]
 // CHECK: program.kernel @sample_top_5000 "sample top 5000" workgroup [256, 1, 1] {{.*}} tile = [4]
 // CHECK: program.kernel @sample_draw_5000 "sample draw 5000" workgroup [8, 1, 1]
 // CHECK-NOT: selftest
 
-// ONE: program.slice arena bytes 512
+// ONE: program.slice arena bytes 1040
 // ONE: program.dispatch @sample_top_5000 groups [2, 1, 1]
 // ONE: program.kernel @sample_top_5000 {{.*}} tile = [16]
 
@@ -84,6 +83,6 @@ module attributes {target.device = #device} {
 // TEST-DAG: %[[DRAWS:.*]] = program.slice input "draws" bytes 256 value tensor<1x64xf32>
 // TEST-DAG: %[[TOKENS:.*]] = program.slice output "tokens" bytes 4 value tensor<1x1xi32>
 // TEST-DAG: %[[CHOSEN:.*]] = program.slice output "chosen" bytes 256 value tensor<1x8xi32>
-// TEST: program.dispatch @sample_top_5000 groups [5, 1, 1](%[[WORDS]], %[[LOGITS]], %[[RECENT]], %{{.*}}, %{{.*}})
-// TEST: program.dispatch @sample_draw_5000 groups [1, 1, 1](%[[WORDS]], %{{.*}}, %{{.*}}, %{{.*}}, %[[DRAWS]], %[[TOKENS]], %[[CHOSEN]], %[[RECENT]])
+// TEST: program.dispatch @sample_top_5000 groups [5, 1, 1](%[[WORDS]], %[[LOGITS]], %[[RECENT]], %{{.*}})
+// TEST: program.dispatch @sample_draw_5000 groups [1, 1, 1](%[[WORDS]], %{{.*}}, %{{.*}}, %[[DRAWS]], %[[TOKENS]], %[[CHOSEN]], %[[RECENT]])
 // TEST-NOT: program.kernel @sample_{{.*}}_0
