@@ -274,6 +274,9 @@ public:
   void emit();
 
 private:
+  int64_t groupsPerLane() const {
+    return llvm::divideCeil(shares.groups, lanes);
+  }
   void loadWords();
   /// What `merge` gives: of several candidates the sum of their weights, and
   /// the last one's rank.
@@ -314,9 +317,8 @@ void DrawKernel::loadWords() {
 /// first one adds up the weights.
 DrawKernel::Merged DrawKernel::merge() {
   found = bindFound(Access::Read);
-  int64_t groupsPerLane = llvm::divideCeil(shares.groups, lanes);
   SmallVector<Value> initial;
-  for (int64_t i = 0; i < groupsPerLane; ++i) {
+  for (int64_t i = 0; i < groupsPerLane(); ++i) {
     Candidate first = load(i, b.index(0));
     initial.append({b.index(0), first.value, first.rank});
   }
@@ -332,7 +334,7 @@ DrawKernel::Merged DrawKernel::merge() {
         ValueRange held = carried.take_front(numHeld);
         Value largest = carried[numHeld], sum = carried[numHeld + 1];
         SmallVector<Candidate> candidates;
-        for (int64_t i = 0; i < groupsPerLane; ++i)
+        for (int64_t i = 0; i < groupsPerLane(); ++i)
           candidates.push_back({held[3 * i + 1], held[3 * i + 2]});
         Candidate own = order.bestOf(candidates);
         Candidate best = order.bestOfWorkgroup(own, round);
@@ -454,7 +456,8 @@ void DrawKernel::emit() {
     prepareNextStep(b.sub(rank, b.i32(kFirstRank)));
   });
   kernel.finish("sample draw " + std::to_string(slices.vocabularySize),
-                {1, 1, 1}, configOf(/*registers=*/36));
+                {1, 1, 1},
+                configOf(lanes == 1 ? 20 : 31 + 3 * groupsPerLane()));
 }
 
 } // namespace
