@@ -23,8 +23,9 @@ CandidateOrder::CandidateOrder(KernelBuilder &builder,
       places(subgroup == 0 ? lanes : lanes / subgroup) {
   if (places == 1)
     return;
-  values = b.workgroupMemory(2 * places, b.getF32Type());
-  ranks = b.workgroupMemory(2 * places, b.getI32Type());
+  int64_t count = subgroup == 0 ? places : 2 * places;
+  values = b.workgroupMemory(count, b.getF32Type());
+  ranks = b.workgroupMemory(count, b.getI32Type());
 }
 
 Value CandidateOrder::isBetter(Candidate one, Candidate other) {
@@ -38,8 +39,7 @@ Candidate CandidateOrder::better(Candidate one, Candidate other) {
           b.select(isOne, one.rank, other.rank)};
 }
 
-Candidate CandidateOrder::load(Value first, int64_t offset) {
-  Value place = b.add(first, offset);
+Candidate CandidateOrder::load(Value place) {
   return {b.load(values, place), b.load(ranks, place)};
 }
 
@@ -58,9 +58,13 @@ Candidate CandidateOrder::bestOf(SmallVector<Candidate> candidates) {
   return candidates.front();
 }
 
-Candidate CandidateOrder::bestOfLanes(Candidate own, Value half) {
-  Value lane = b.localId(), place = b.add(half, lane);
-  store(own, place);
+/// In the same places in every round: where compilers see them, llvmpipe has
+/// one load for all lanes.
+Candidate CandidateOrder::bestOfLanes(Candidate own, Value round) {
+  Value lane = b.localId();
+  // Who is late may still read what is from the round before.
+  b.ifThen(b.less(b.index(0), round), [&] { b.barrier(); });
+  store(own, lane);
   b.barrier();
   int64_t numLeft = lanes;
   if (lanes > kFirstStep) {
@@ -68,14 +72,14 @@ Candidate CandidateOrder::bestOfLanes(Candidate own, Value half) {
     b.ifThen(b.less(lane, b.index(numLeft)), [&] {
       Candidate best = own;
       for (int64_t i = 1; i < kFirstStep; ++i)
-        best = better(best, load(place, i * numLeft));
-      store(best, place);
+        best = better(best, load(b.add(lane, i * numLeft)));
+      store(best, lane);
     });
     b.barrier();
   }
-  Candidate best = load(half, 0);
+  Candidate best = load(b.index(0));
   for (int64_t i = 1; i < numLeft; ++i)
-    best = better(best, load(half, i));
+    best = better(best, load(b.index(i)));
   return best;
 }
 
@@ -100,15 +104,17 @@ Candidate CandidateOrder::bestOfSubgroup(Candidate own) {
           reduce(rank, gpu::AllReduceOperation::MINUI)};
 }
 
-/// Invocations are not promised to fill subgroups in order, so each asks for
-/// its subgroup's number.
-Candidate CandidateOrder::bestOfSubgroups(Candidate own, Value half) {
+/// Rounds use the halves of the memory in turn, since who is late may still
+/// read while others are in the next round. Invocations are not promised to
+/// fill subgroups in order, so each asks for its subgroup's number.
+Candidate CandidateOrder::bestOfSubgroups(Candidate own, Value round) {
+  Value half = b.mul(b.bitAnd(round, 1), places);
   Value number = gpu::SubgroupIdOp::create(b, mlir::IntegerAttr());
   store(own, b.add(half, number));
   b.barrier();
   SmallVector<Candidate> all;
   for (int64_t i = 0; i < places; ++i)
-    all.push_back(load(half, i));
+    all.push_back(load(b.add(half, i)));
   return bestOf(std::move(all));
 }
 
@@ -117,8 +123,7 @@ Candidate CandidateOrder::bestOfWorkgroup(Candidate own, Value round) {
     own = bestOfSubgroup(own);
   if (places == 1)
     return own;
-  Value half = b.mul(b.bitAnd(round, 1), places);
-  return subgroup != 0 ? bestOfSubgroups(own, half) : bestOfLanes(own, half);
+  return subgroup != 0 ? bestOfSubgroups(own, round) : bestOfLanes(own, round);
 }
 
 } // namespace llmc::codegen

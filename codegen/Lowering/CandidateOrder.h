@@ -48,17 +48,16 @@ public:
 
 private:
   Candidate better(Candidate one, Candidate other);
-  Candidate load(Value first, int64_t offset);
+  Candidate load(Value place);
   void store(Candidate candidate, Value place);
-  Candidate bestOfLanes(Candidate own, Value half);
+  Candidate bestOfLanes(Candidate own, Value round);
   Candidate bestOfSubgroup(Candidate own);
-  Candidate bestOfSubgroups(Candidate own, Value half);
+  Candidate bestOfSubgroups(Candidate own, Value round);
 
   KernelBuilder &b;
   int64_t lanes, subgroup;
-  /// Workgroup memory of candidates: twice `places`, of which rounds use the
-  /// halves in turn, since who is late may still read while others are in the
-  /// next round. None where one subgroup is all.
+  /// Invocations or subgroups, whose candidates meet in workgroup memory unless
+  /// it is one.
   int64_t places;
   Value values, ranks;
 };
