@@ -92,7 +92,7 @@ static Status readTokenizer(StringRef inputPath, format::Manifest &manifest) {
     return Status(StatusCode::InvalidFile,
                   llvm::toString(tokenizer.takeError()));
   if (*tokenizer)
-    *manifest.mutable_tokenizer() = std::move(**tokenizer);
+    manifest.set_tokenizer((*tokenizer)->SerializeAsString());
   return okStatus();
 }
 

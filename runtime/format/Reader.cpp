@@ -7,9 +7,6 @@
 #include "runtime/format/Checksum.h"
 #include "runtime/format/ManifestValidator.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/wire_format_lite.h>
-
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -53,55 +50,6 @@ Status mapFile(const std::string &path, ByteSpan &bytes) {
   return status;
 }
 
-/// The bytes of a manifest in two: the messages that are its tokenizer's, and
-/// all else.
-struct ManifestParts {
-  std::vector<ByteSpan> tokenizer, rest;
-};
-
-/// False: the bytes are no fields.
-bool divideManifest(ByteSpan bytes, ManifestParts &parts) {
-  using WireFormat = google::protobuf::internal::WireFormatLite;
-  constexpr uint32_t kTokenizerTag = WireFormat::MakeTag(
-      Manifest::kTokenizerFieldNumber, WireFormat::WIRETYPE_LENGTH_DELIMITED);
-  google::protobuf::io::CodedInputStream input(bytes.data,
-                                               static_cast<int>(bytes.size));
-  const auto place = [&] {
-    return static_cast<size_t>(input.CurrentPosition());
-  };
-  while (true) {
-    const size_t begin = place();
-    const uint32_t tag = input.ReadTag();
-    if (tag == 0)
-      return input.ConsumedEntireMessage();
-    if (tag != kTokenizerTag) {
-      if (!WireFormat::SkipField(&input, tag))
-        return false;
-      parts.rest.push_back({bytes.data + begin, place() - begin});
-      continue;
-    }
-    int size = 0;
-    if (!input.ReadVarintSizeAsInt(&size))
-      return false;
-    parts.tokenizer.push_back(
-        {bytes.data + place(), static_cast<size_t>(size)});
-    if (!input.Skip(size))
-      return false;
-  }
-}
-
-/// Adds what the bytes say; false: they are no message.
-bool parseInto(google::protobuf::MessageLite &message,
-               const std::vector<ByteSpan> &parts) {
-  for (const ByteSpan &part : parts) {
-    google::protobuf::io::CodedInputStream input(part.data,
-                                                 static_cast<int>(part.size));
-    if (!message.MergeFromCodedStream(&input) || !input.ConsumedEntireMessage())
-      return false;
-  }
-  return true;
-}
-
 } // namespace
 
 StatusOr<std::unique_ptr<Reader>> Reader::open(const std::string &path) {
@@ -139,24 +87,19 @@ Status Reader::readManifest() {
     return Status(
         StatusCode::InvalidFile,
         "the manifest's checksum does not match: the file is damaged");
-  ManifestParts parts;
-  if (!divideManifest({bytes, bytesSize}, parts) ||
-      !parseInto(*fileManifest, parts.rest))
+  if (!fileManifest->ParseFromArray(bytes, static_cast<int>(bytesSize)))
     return Status(StatusCode::InvalidFile,
                   "the manifest is not a valid protobuf message");
   releasePages({bytes, bytesSize});
-  tokenizerParts = std::move(parts.tokenizer);
   return validateManifest(*fileManifest, size);
 }
 
 StatusOr<std::unique_ptr<const Parsed<Tokenizer>>>
 Reader::readTokenizer() const {
   auto tokenizer = std::make_unique<Parsed<Tokenizer>>();
-  if (!parseInto(**tokenizer, tokenizerParts))
+  if (!(*tokenizer)->ParseFromString(manifest().tokenizer()))
     return Status(StatusCode::InvalidFile,
                   filePath + ": the tokenizer is not a valid protobuf message");
-  for (const ByteSpan &part : tokenizerParts)
-    releasePages(part);
   return std::unique_ptr<const Parsed<Tokenizer>>(std::move(tokenizer));
 }
 

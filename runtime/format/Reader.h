@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace llmc::format {
 
@@ -33,6 +32,7 @@ class Parsed {
 public:
   Message &operator*() { return *message; }
   const Message &operator*() const { return *message; }
+  Message *operator->() { return message; }
   const Message *operator->() const { return message; }
 
 private:
@@ -53,11 +53,10 @@ public:
 
   const std::string &path() const { return filePath; }
   const FileHeader &header() const { return fileHeader; }
-  /// All of it but the tokenizer, which is most of it and which only text
-  /// needs.
   const Manifest &manifest() const { return *fileManifest; }
-  bool hasTokenizer() const { return !tokenizerParts.empty(); }
-  /// Of a file that has one. InvalidFile: its bytes are no message.
+  bool hasTokenizer() const { return !manifest().tokenizer().empty(); }
+  /// Of a file that has one, parsed anew. InvalidFile: its bytes are no
+  /// message.
   StatusOr<std::unique_ptr<const Parsed<Tokenizer>>> readTokenizer() const;
   /// Identifies the content: the manifest holds the checksum of every section.
   uint64_t contentHash() const { return fileHeader.manifestChecksum; }
@@ -87,7 +86,6 @@ private:
   size_t size = 0;
   FileHeader fileHeader;
   Parsed<Manifest> fileManifest;
-  std::vector<ByteSpan> tokenizerParts; // one, where llmc wrote the file
 };
 
 } // namespace llmc::format

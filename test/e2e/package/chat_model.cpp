@@ -26,22 +26,23 @@ int main(int argc, char **argv) {
   options.weight = {1, 1, 1, 1, 1};
   options.weight[kAnswer] = 2;
   llmc::test::ModuleFile file = llmc::test::makeCountingModel(options);
-  llmc::format::Tokenizer *tokenizer = file.manifest.mutable_tokenizer();
-  tokenizer->set_kind(llmc::format::Tokenizer::SENTENCE_PIECE);
+  llmc::format::Tokenizer tokenizer;
+  tokenizer.set_kind(llmc::format::Tokenizer::SENTENCE_PIECE);
   for (const auto &[text, type] : kTokens) {
-    tokenizer->add_tokens(text);
-    tokenizer->add_scores(0);
-    tokenizer->add_types(type);
+    tokenizer.add_tokens(text);
+    tokenizer.add_scores(0);
+    tokenizer.add_types(type);
   }
-  tokenizer->set_bos_id(-1);
-  tokenizer->set_eos_id(kEndOfTurn);
-  tokenizer->set_unknown_id(0);
-  tokenizer->set_padding_id(-1);
-  tokenizer->add_stop_ids(kEndOfTurn);
-  tokenizer->set_chat_template(
+  tokenizer.set_bos_id(-1);
+  tokenizer.set_eos_id(kEndOfTurn);
+  tokenizer.set_unknown_id(0);
+  tokenizer.set_padding_id(-1);
+  tokenizer.add_stop_ids(kEndOfTurn);
+  tokenizer.set_chat_template(
       "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
       "{{ message['content'] }}<|im_end|>\n{% endfor %}"
       "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}");
+  file.manifest.set_tokenizer(tokenizer.SerializeAsString());
   const llmc::test::Bytes bytes = file.makeBytes();
   std::FILE *out = std::fopen(argv[1], "wb");
   const bool isWritten =

@@ -23,21 +23,22 @@ class CountingFile {
 public:
   explicit CountingFile(const CountingModelOptions &options = {}) {
     ModuleFile file = makeCountingModel(options);
-    format::Tokenizer *tokenizer = file.manifest.mutable_tokenizer();
-    tokenizer->set_kind(format::Tokenizer::SENTENCE_PIECE);
+    format::Tokenizer tokenizer;
+    tokenizer.set_kind(format::Tokenizer::SENTENCE_PIECE);
     const std::pair<const char *, uint32_t> tokens[] = {
         {"<unk>", 2}, {"<s>", 3}, {"a", 1}, {"b", 1}, {"</s>", 3}};
     for (const auto &[text, type] : tokens) {
-      tokenizer->add_tokens(text);
-      tokenizer->add_scores(0);
-      tokenizer->add_types(type);
+      tokenizer.add_tokens(text);
+      tokenizer.add_scores(0);
+      tokenizer.add_types(type);
     }
-    tokenizer->set_bos_id(1);
-    tokenizer->set_eos_id(4);
-    tokenizer->set_unknown_id(0);
-    tokenizer->set_padding_id(-1);
-    tokenizer->add_stop_ids(4);
-    tokenizer->set_add_bos(true);
+    tokenizer.set_bos_id(1);
+    tokenizer.set_eos_id(4);
+    tokenizer.set_unknown_id(0);
+    tokenizer.set_padding_id(-1);
+    tokenizer.add_stop_ids(4);
+    tokenizer.set_add_bos(true);
+    file.manifest.set_tokenizer(tokenizer.SerializeAsString());
     name = writeTemporary("api.llmc", file.makeBytes());
   }
   ~CountingFile() { std::remove(name.c_str()); }

@@ -117,18 +117,18 @@ TEST(Reader, refusesAManifestThatIsNoMessage) {
   EXPECT_NE(reader.status().message().find("variants"), std::string::npos);
 }
 
-/// A manifest with this behind and before its other fields.
-StatusOr<std::unique_ptr<Reader>> openWith(const std::string &behind,
-                                           const std::string &before = "") {
+/// A manifest with this behind its other fields.
+StatusOr<std::unique_ptr<Reader>> openWith(const std::string &behind) {
   return openBytes(test::sealManifest(
-      before + exampleManifest().SerializeAsString() + behind,
-      Bytes(kFileHeaderBytes)));
+      exampleManifest().SerializeAsString() + behind, Bytes(kFileHeaderBytes)));
 }
 
 /// The field of a tokenizer with such a token.
 std::string tokenizerWith(const char *token) {
+  Tokenizer tokenizer;
+  tokenizer.add_tokens(token);
   Manifest manifest;
-  manifest.mutable_tokenizer()->add_tokens(token);
+  manifest.set_tokenizer(tokenizer.SerializeAsString());
   return manifest.SerializeAsString();
 }
 
@@ -136,8 +136,7 @@ TEST(Reader, givesTheTokenizerApart) {
   EXPECT_FALSE((*openBytes(exampleBytes()))->hasTokenizer());
   auto reader = openWith(tokenizerWith("a"));
   ASSERT_TRUE(reader.ok()) << reader.status().message();
-  EXPECT_EQ((*reader)->manifest().SerializeAsString(),
-            exampleManifest().SerializeAsString());
+  EXPECT_EQ((*reader)->manifest().producer(), "by hand");
   ASSERT_TRUE((*reader)->hasTokenizer());
   for (int again = 0; again < 2; ++again) {
     auto found = (*reader)->readTokenizer();
@@ -145,17 +144,6 @@ TEST(Reader, givesTheTokenizerApart) {
     ASSERT_EQ((**found)->tokens_size(), 1);
     EXPECT_EQ((**found)->tokens(0), "a");
   }
-}
-
-/// As protobuf has it: messages of one field are one.
-TEST(Reader, addsUpPartsOfTheTokenizer) {
-  auto reader = openWith(tokenizerWith("b"), tokenizerWith("a"));
-  ASSERT_TRUE(reader.ok()) << reader.status().message();
-  EXPECT_EQ((*reader)->manifest().producer(), "by hand");
-  auto found = (*reader)->readTokenizer();
-  ASSERT_TRUE(found.ok()) << found.status().message();
-  ASSERT_EQ((**found)->tokens_size(), 2);
-  EXPECT_EQ((**found)->tokens(0) + (**found)->tokens(1), "ab");
 }
 
 TEST(Reader, refusesATokenizerThatIsNoMessage) {
