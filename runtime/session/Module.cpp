@@ -26,6 +26,7 @@ public:
 private:
   Status open(const std::string &path);
   std::future<Status> beginMeanwhile() const;
+  std::future<Status> beginWeights() const;
   StatusOr<vulkan::DeviceChoice> choose(const format::Manifest &manifest);
   StatusOr<bool> tryVariant(const vulkan::DeviceChoice &choice);
   Status createDevice(const vulkan::DeviceChoice &choice);
@@ -40,6 +41,12 @@ private:
     return options.numThreads
                ? options.numThreads
                : std::max(1u, std::thread::hardware_concurrency());
+  }
+  /// By a thread of its own where there may be several, else by who asks for
+  /// the result.
+  std::launch beside() const {
+    return numThreads() > 1 ? std::launch::async | std::launch::deferred
+                            : std::launch::deferred;
   }
   bool hasFault() const {
     return options.fault.kind != InjectedFault::Kind::None;
@@ -64,15 +71,13 @@ Status ModuleLoader::open(const std::string &path) {
 /// Of what the caller wants besides; the future waits for its end, or has it
 /// done by who asks for the result.
 std::future<Status> ModuleLoader::beginMeanwhile() const {
-  const auto policy = options.meanwhile && numThreads() > 1
-                          ? std::launch::async | std::launch::deferred
-                          : std::launch::deferred;
-  return std::async(policy, [this] {
-    if (!options.meanwhile)
-      return okStatus();
-    const Timeline::Mark mark(*module->timeline, "meanwhile");
-    return options.meanwhile(module->reader());
-  });
+  return std::async(options.meanwhile ? beside() : std::launch::deferred,
+                    [this] {
+                      if (!options.meanwhile)
+                        return okStatus();
+                      const Timeline::Mark mark(*module->timeline, "meanwhile");
+                      return options.meanwhile(module->reader());
+                    });
 }
 
 StatusOr<vulkan::DeviceChoice>
@@ -119,10 +124,23 @@ Status ModuleLoader::openCache() {
   return okStatus();
 }
 
+std::future<Status> ModuleLoader::beginWeights() const {
+  return std::async(beside(), [this]() -> Status {
+    const Timeline::Mark mark(*module->timeline, "weights");
+    LLMC_ASSIGN_OR_RETURN(module->deviceWeights,
+                          Weights::load(module->device(), *module->file,
+                                        *module->chosen, numThreads()));
+    return okStatus();
+  });
+}
+
 /// Device and weights of the chosen variant, while its pipelines are built.
+/// Weights begin before the pipelines' layouts, the first of which take an
+/// NVIDIA driver with empty caches 20 ms.
 Status ModuleLoader::prepare(const vulkan::DeviceChoice &choice,
                              std::vector<uint32_t> order) {
   LLMC_RETURN_IF_ERROR(createDevice(choice));
+  std::future<Status> weights = beginWeights();
   LLMC_RETURN_IF_ERROR(openCache());
   LLMC_ASSIGN_OR_RETURN(
       module->kernels,
@@ -133,11 +151,7 @@ Status ModuleLoader::prepare(const vulkan::DeviceChoice &choice,
                                               : nullptr));
   if (numThreads() == 1)
     LLMC_RETURN_IF_ERROR(module->kernels->requireAll());
-  const Timeline::Mark mark(*module->timeline, "weights");
-  LLMC_ASSIGN_OR_RETURN(module->deviceWeights,
-                        Weights::load(module->device(), *module->file,
-                                      *module->chosen, numThreads()));
-  return okStatus();
+  return weights.get();
 }
 
 TestPlan ModuleLoader::planOf(const SelfTestRecord &record) const {

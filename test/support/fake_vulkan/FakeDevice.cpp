@@ -141,7 +141,15 @@ VKAPI_ATTR VkResult VKAPI_CALL vkMapMemory(VkDevice, VkDeviceMemory memory,
     destroy(handle);                                                           \
   }
 
-LLMC_FAKE_PLAIN(DescriptorSetLayout)
+VKAPI_ATTR VkResult VKAPI_CALL vkCreateDescriptorSetLayout(
+    VkDevice device, const VkDescriptorSetLayoutCreateInfo *,
+    const VkAllocationCallbacks *, VkDescriptorSetLayout *created) {
+  LLMC_FAKE_CALL;
+  if (driver().offer.onLayout)
+    driver().offer.onLayout();
+  *created = toHandle<VkDescriptorSetLayout>(add(new Plain, toObject(device)));
+  return VK_SUCCESS;
+}
 LLMC_FAKE_DESTROY(DescriptorSetLayout)
 LLMC_FAKE_PLAIN(PipelineLayout)
 LLMC_FAKE_DESTROY(PipelineLayout)

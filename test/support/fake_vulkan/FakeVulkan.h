@@ -47,6 +47,8 @@ struct FakeOffer {
       false; // VK_EXT_external_memory_host, on an integrated device
   /// Called before a pipeline of this code is made; null: nothing.
   std::function<void(const std::vector<uint8_t> &code)> onPipeline;
+  /// Likewise before a layout of descriptor sets.
+  std::function<void()> onLayout;
   std::optional<FakeGpu> gpu; // that the device is
 };
 

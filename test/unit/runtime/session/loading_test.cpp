@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <set>
@@ -168,6 +169,25 @@ TEST_F(Loading, goesOnWhilePipelinesAreBuilt) {
   EXPECT_EQ(names, (std::set<std::string>{"open", "device", "pipeline cache",
                                           "layouts", "weights", "append", "sum",
                                           "scale"}));
+}
+
+TEST_F(Loading, copiesWeightsWhileLayoutsAreMade) {
+  const CountingFile file(makeLargeFile());
+  const uint64_t before = FakeVulkan::allocatedBytes();
+  bool isWaitedForInVain = false;
+  FakeOffer offer;
+  offer.onLayout = [&] {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(9);
+    while (FakeVulkan::allocatedBytes() == before && !isWaitedForInVain) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      isWaitedForInVain = std::chrono::steady_clock::now() > end;
+    }
+  };
+  FakeVulkan::setOffer(offer);
+  const auto module = loadFile(file, 2);
+  ASSERT_TRUE(module.ok()) << module.status().message();
+  EXPECT_FALSE(isWaitedForInVain);
+  expectWeights(**module);
 }
 
 TEST_F(Loading, hasOtherThingsMadeMeanwhile) {
