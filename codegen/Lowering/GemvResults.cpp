@@ -63,7 +63,7 @@ LogicalResult GemvKernel::preloadOperands() {
     return success();
   Value isResult = b.less(lane, b.index(numResults()));
   auto [row, quad] = placeOf(b.select(isResult, lane, b.index(0)));
-  int64_t usedQuads = paddedRow(parts.outputs()) / 4;
+  int64_t usedQuads = parts.usedQuads();
   if (usedQuads % (quadsAtOnce * tilesAtOnce) != 0)
     quad = b.min(quad, b.index(usedQuads - 1));
   epilogue.emplace(unit, b.add(firstRow, row), quad);
@@ -71,7 +71,7 @@ LogicalResult GemvKernel::preloadOperands() {
 }
 
 LogicalResult GemvKernel::reduceAndStore() {
-  int64_t usedQuads = paddedRow(parts.outputs()) / 4;
+  int64_t usedQuads = parts.usedQuads();
   LogicalResult ok = success();
   for (int64_t base = 0; base < numResults(); base += lanes) {
     Value result = b.add(lane, base);

@@ -37,6 +37,8 @@ struct LinearRegion {
   int64_t outputs() {
     return experts ? resultType().getDimSize(2) : layout().rows;
   }
+  /// Quads of a place that are stored; the weight may have more.
+  int64_t usedQuads() { return paddedRow(outputs()) / 4; }
   /// `gemv q8_0 2048x5632 rows 8 x2 norm`, from the parts; without `rows` of a
   /// kernel for any number of them.
   std::string label(StringRef kind, std::optional<int64_t> rows = std::nullopt);

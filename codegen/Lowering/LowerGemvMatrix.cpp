@@ -343,8 +343,7 @@ LogicalResult
 GemvMatrixKernel::storeQuad(Value result, Value stores,
                             llvm::function_ref<Value(int64_t)> sumOfLinear,
                             llvm::function_ref<Value()> factorOfNorm) {
-  if (int64_t usedQuads = paddedRow(parts.outputs()) / 4;
-      usedQuads % numQuads != 0)
+  if (int64_t usedQuads = parts.usedQuads(); usedQuads % numQuads != 0)
     stores = b.logicalAnd(stores, b.less(result, b.index(usedQuads)));
   LogicalResult ok = success();
   b.ifThen(stores, [&] {
@@ -401,8 +400,7 @@ Value GemvMatrixKernel::loadPartial(Value place) {
 /// (GemvResults.cpp).
 LogicalResult GemvMatrixKernel::preloadOperands(Value isResult, Value result) {
   Value quad = b.add(firstQuad, b.select(isResult, result, b.index(0)));
-  if (int64_t usedQuads = paddedRow(parts.outputs()) / 4;
-      usedQuads % numQuads != 0)
+  if (int64_t usedQuads = parts.usedQuads(); usedQuads % numQuads != 0)
     quad = b.min(quad, b.index(usedQuads - 1));
   epilogue.emplace(unit, b.index(0), quad);
   return epilogue->preload(parts.linears);

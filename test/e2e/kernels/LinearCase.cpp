@@ -131,6 +131,14 @@ std::string tiledText(const std::string &text, const codegen::LinearTile &tile,
   return configuredText(text, configOf(tile, choices, staged));
 }
 
+std::unique_ptr<ProgramRunner>
+LinearTest::compileFor(const std::string &target, const std::string &text,
+                       const std::string &config) {
+  ProgramRunner::Options options;
+  options.target = target;
+  return compile(config.empty() ? text : configuredText(text, config), options);
+}
+
 void LinearTest::checkLinear(const TestWeight &weight, int maxRows, int rows,
                              double tolerance, const std::string &target,
                              float size, const std::string &config) {
@@ -138,11 +146,7 @@ void LinearTest::checkLinear(const TestWeight &weight, int maxRows, int rows,
       target + " " + weight.encoding + " " + std::to_string(weight.rows) + "x" +
       std::to_string(weight.columns) + " rows " + std::to_string(rows) +
       " of " + std::to_string(maxRows) + " " + config);
-  ProgramRunner::Options options;
-  options.target = target;
-  std::string text = linearText(weight, maxRows);
-  auto runner =
-      compile(config.empty() ? text : configuredText(text, config), options);
+  auto runner = compileFor(target, linearText(weight, maxRows), config);
   ASSERT_TRUE(runner);
   writeWeight(*runner, "w", weight);
   std::vector<float> x = Numbers(7).take(size_t(rows) * weight.columns);
@@ -160,11 +164,7 @@ void LinearTest::checkEpilogue(const TestWeight &weight, int rows,
   SCOPED_TRACE(target + " " + weight.encoding + " " +
                std::to_string(weight.rows) + " outputs, rows " +
                std::to_string(rows) + " " + config);
-  ProgramRunner::Options options;
-  options.target = target;
-  std::string text = epilogueText(weight, rows);
-  auto runner =
-      compile(config.empty() ? text : configuredText(text, config), options);
+  auto runner = compileFor(target, epilogueText(weight, rows), config);
   ASSERT_TRUE(runner);
   const int outputs = weight.rows;
   std::vector<float> x = Numbers(1).take(size_t(rows) * weight.columns),
@@ -203,11 +203,7 @@ void GateTest::checkConfig(const char *encoding, int rows, double tolerance,
                  makeRandomWeight(encoding, shape.outputs, shape.columns, 12),
              up = makeRandomWeight(encoding, shape.outputs, shape.columns, 13);
   bool hasNorm = rows <= 8;
-  ProgramRunner::Options options;
-  options.target = target;
-  std::string text = gateText(gate, rows, hasNorm);
-  auto runner =
-      compile(config.empty() ? text : configuredText(text, config), options);
+  auto runner = compileFor(target, gateText(gate, rows, hasNorm), config);
   ASSERT_TRUE(runner);
   std::vector<float> x = Numbers(4).take(size_t(rows) * shape.columns),
                      gain = Numbers(5).take(shape.columns);

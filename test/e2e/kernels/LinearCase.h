@@ -33,8 +33,12 @@ std::string tiledText(const std::string &text, const codegen::LinearTile &tile,
 
 class LinearTest : public KernelTest {
 protected:
-  /// The input's numbers are up to `size`; `config` is a lowering config's
-  /// text, or empty for what Strategy chooses.
+  /// `config` is a lowering config's text for the region, or empty for what
+  /// Strategy chooses.
+  std::unique_ptr<ProgramRunner> compileFor(const std::string &target,
+                                            const std::string &text,
+                                            const std::string &config);
+  /// The input's numbers are up to `size`; `config` as of compileFor.
   void checkLinear(const TestWeight &weight, int maxRows, int rows,
                    double tolerance, const std::string &target = "lavapipe",
                    float size = 1, const std::string &config = "");
